@@ -19,7 +19,10 @@ import urllib.parse
 import urllib.request
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 CHECKOUT = Path(__file__).resolve().parent
 OUT = CHECKOUT / "out"
@@ -51,17 +54,21 @@ class Stop(Exception):
     """The command cannot go on; the text is one line that ends with the remedy."""
 
 
-def run(command: Sequence[object], **options: object) -> subprocess.CompletedProcess[str]:
-    """Run a program without a terminal and keep what it prints."""
+def run(
+    command: Sequence[object], env: dict[str, str] | None = None, timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in the checkout, without a terminal, and keep what it prints."""
     return subprocess.run(
         [str(part) for part in command],
+        cwd=CHECKOUT,
+        env=env,
+        timeout=timeout,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
         errors="replace",
         check=False,
-        **options,  # type: ignore[call-overload]
     )
 
 
@@ -73,12 +80,12 @@ def last_line(text: str) -> str:
 # --- a suitable Python -------------------------------------------------------------------------
 
 
-def is_suitable(implementation: str, version: Tuple[int, ...]) -> bool:
+def is_suitable(implementation: str, version: tuple[int, int]) -> bool:
     # numba has wheels for CPython alone
-    return implementation == "cpython" and version[:2] >= OLDEST_PYTHON
+    return implementation == "cpython" and version >= OLDEST_PYTHON
 
 
-def other_pythons() -> Iterator[List[str]]:
+def other_pythons() -> Iterator[list[str]]:
     """Commands that may start another Python, the preferred ones first."""
     for version in OTHER_PYTHONS:
         yield ["python" + version]
@@ -89,7 +96,7 @@ def other_pythons() -> Iterator[List[str]]:
     yield ["python"]
 
 
-def find_suitable_python() -> Optional[str]:
+def find_suitable_python() -> str | None:
     question = "import sys; print(sys.implementation.name, *sys.version_info[:2], sys.executable)"
     for command in other_pythons():
         program = shutil.which(command[0])
@@ -102,9 +109,9 @@ def find_suitable_python() -> Optional[str]:
     return None
 
 
-def ensure_suitable_python(arguments: List[str]) -> None:
+def ensure_suitable_python(arguments: list[str]) -> None:
     """Go on in another Python of this machine where the running one is unsuitable."""
-    if is_suitable(sys.implementation.name, sys.version_info):
+    if is_suitable(sys.implementation.name, sys.version_info[:2]):
         return
     this = "{} {}.{}".format(sys.implementation.name, *sys.version_info[:2])
     other = find_suitable_python()
@@ -127,7 +134,7 @@ def running_python() -> str:
     return "{}.{}".format(*sys.version_info[:2])
 
 
-def read_stamp() -> Dict[str, object]:
+def read_stamp() -> dict[str, object]:
     try:
         stamp = json.loads(VENV_STAMP.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -143,7 +150,7 @@ def ready_environment(*extras: str) -> None:
         make_environment()
     project = hashlib.sha256((CHECKOUT / "pyproject.toml").read_bytes()).hexdigest()
     installed = stamp.get("extras")
-    have: Set[str] = {str(extra) for extra in installed} if isinstance(installed, list) else set()
+    have: set[str] = {str(extra) for extra in installed} if isinstance(installed, list) else set()
     if stamp.get("project") == project and have.issuperset(extras):
         return
     wanted = sorted(have.union(extras))
@@ -178,7 +185,7 @@ def make_environment() -> None:
 
 def install(command: Sequence[object]) -> None:
     environment = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_NO_INPUT="1")
-    done = run(command, cwd=CHECKOUT, env=environment)
+    done = run(command, env=environment)
     if done.returncode:
         VENV_LOG.write_text(done.stdout, encoding="utf-8")
         raise Stop(explain_pip(done.stdout))
@@ -216,9 +223,9 @@ class WheelLinks(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.wheels: List[Tuple[Tuple[int, ...], str]] = []
+        self.wheels: list[tuple[tuple[int, ...], str]] = []
 
-    def handle_starttag(self, tag: str, attrs: List[Tuple[str, Optional[str]]]) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)
         link = attributes.get("href") or ""
         name = re.search(r"/?pip-(\d+(?:\.\d+)*)-py3-none-any\.whl(?:#|$)", link)
@@ -254,7 +261,9 @@ def fetch(address: str) -> bytes:
     try:
         certificates = ssl.create_default_context(cafile=os.environ.get("PIP_CERT"))
     except OSError as error:
-        raise Stop(f"the certificate bundle cannot be read ({error}): {CERTIFICATES_REMEDY}") from None
+        raise Stop(
+            f"the certificate bundle cannot be read ({error}): {CERTIFICATES_REMEDY}"
+        ) from None
     request = urllib.request.Request(address, headers={"Accept": "text/html"})
     try:
         with urllib.request.urlopen(request, timeout=60, context=certificates) as answer:
@@ -274,9 +283,9 @@ def fetch(address: str) -> bytes:
 class GodotSearch(NamedTuple):
     """What a search for Godot brought: the program and its version, or None, and where it was."""
 
-    path: Optional[Path]
+    path: Path | None
     version: str
-    looked: List[str]
+    looked: list[str]
 
 
 def godot_places() -> Iterator[Path]:
@@ -297,14 +306,19 @@ def godot_places() -> Iterator[Path]:
         yield home / "Applications/Godot.app/Contents/MacOS/Godot"
     else:
         yield CACHE / "godot"
-        for folder in [home / ".local/bin", home / "bin", home / "Applications", Path("/opt/godot")]:
+        for folder in [
+            home / ".local/bin",
+            home / "bin",
+            home / "Applications",
+            Path("/opt/godot"),
+        ]:
             yield from sorted(folder.glob("[Gg]odot*"))
         yield Path("/snap/bin/godot")
         yield Path("/var/lib/flatpak/exports/bin/org.godotengine.Godot")
 
 
 def godot_version(program: Path) -> str:
-    """What `--version` prints, such as 4.6.3.stable; empty where this is no Godot that starts."""
+    """Return what `--version` prints, such as 4.6.3.stable, or nothing if it does not start."""
     try:
         answer = run([program, "--version"], timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -330,9 +344,9 @@ def find_godot() -> GodotSearch:
     return GodotSearch(None, "", looked)
 
 
-def version_pair(version: str) -> Tuple[int, int]:
-    major, minor = version.split(".")[:2]
-    return int(major), int(re.match(r"\d+", minor)[0])  # type: ignore[index]
+def version_pair(version: str) -> tuple[int, int]:
+    major, minor = re.findall(r"\d+", version)[:2]
+    return int(major), int(minor)
 
 
 # The mounts live in a mount namespace of this process alone, so nothing is left behind however it
@@ -377,7 +391,9 @@ def install_godot() -> None:
     if not (sys.platform == "linux" and shutil.which("apt-get")):
         raise Stop("fetching a Godot works on Debian only: install one and set GODOT to its path")
     if os.geteuid() != 0:
-        raise Stop("fetching a Godot needs root: run this as root, or set GODOT to a Godot of yours")
+        raise Stop(
+            "fetching a Godot needs root: run this as root, or set GODOT to a Godot of yours"
+        )
     contents = " ".join([GODOT_SUITE, *GODOT_PACKAGES])
     made_of = GODOT_ROOT / ".made-of"
     if not made_of.exists() or made_of.read_text(encoding="utf-8") != contents:
@@ -447,17 +463,17 @@ def python(*arguments: str) -> int:
     return subprocess.call([str(VENV_PYTHON), *arguments], cwd=CHECKOUT)
 
 
-def demo(arguments: List[str]) -> int:
+def demo(arguments: list[str]) -> int:
     ready_environment()
     return python("-m", "navserver", "demo", *(arguments or ["--out", str(OUT)]))
 
 
-def test(arguments: List[str]) -> int:
+def test(arguments: list[str]) -> int:
     ready_environment("test")
     return python("-m", "pytest", *arguments)
 
 
-def lint(arguments: List[str]) -> int:
+def lint(arguments: list[str]) -> int:
     if arguments:
         raise Stop(f"lint takes no arguments, not {arguments[0]}: run `python3 dev.py lint`")
     ready_environment("lint", "test")
@@ -478,7 +494,7 @@ def lint(arguments: List[str]) -> int:
     return 1 if failed else 0
 
 
-def bench(arguments: List[str]) -> int:
+def bench(arguments: list[str]) -> int:
     names = sorted(path.stem[len("bench_") :] for path in CHECKOUT.glob("benchmarks/bench_*.py"))
     if not arguments or arguments[0] not in names:
         given = f"no benchmark is called {arguments[0]}" if arguments else "which benchmark?"
@@ -487,7 +503,7 @@ def bench(arguments: List[str]) -> int:
     return python("-m", "benchmarks.bench_" + arguments[0], *arguments[1:])
 
 
-def godot(arguments: List[str]) -> int:
+def godot(arguments: list[str]) -> int:
     if arguments not in ([], ["--install"]):
         raise Stop(f"godot knows --install alone, not {' '.join(arguments)}: leave it out")
     search = find_godot()
@@ -520,7 +536,7 @@ def usage() -> str:
     return "\n".join(["usage: python3 dev.py COMMAND [ARGUMENTS]", "", *lines])
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in {"-h", "--help"}:
         print(usage())
         return 0 if arguments else 2
