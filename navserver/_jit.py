@@ -1,0 +1,187 @@
+"""The only importer of numba: kernel decorators, the cache folder, warm-up.
+
+Numba checks only a kernel's own file before it reuses a cached one, so a caller would keep the
+old body of a callee edited elsewhere. All kernels are therefore cached in a folder named by a
+digest of the package's sources: any edit starts a new folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import platformdirs
+from numba import config
+
+__all__ = ["KERNELS", "cache_folder", "kernel", "register_warm_up", "subkernel", "warm_up"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+KERNELS: dict[str, Any] = {}
+"""Every kernel called from Python, by ``module.name``."""
+
+_WARM_UPS: dict[str, Callable[[], None]] = {}
+_STALE_AFTER_SECONDS = 30 * 24 * 3600
+
+
+def _sources_digest() -> str:
+    """Return a digest of the package's sources and of the options that change compiled code."""
+    package = Path(__file__).parent
+    digest = hashlib.sha256(repr(bool(config.BOUNDSCHECK)).encode())
+    for source in sorted(package.rglob("*.py")):
+        digest.update(source.relative_to(package).as_posix().encode())
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_parents() -> Iterator[Path]:
+    """Yield the folders that may hold the cache, best first."""
+    for variable in ("NAVSERVER_CACHE_DIR", "NUMBA_CACHE_DIR"):
+        if os.environ.get(variable):
+            yield Path(os.environ[variable]) / "navserver-kernels"
+    with contextlib.suppress(RuntimeError, OSError):
+        yield Path(platformdirs.user_cache_dir("navserver", appauthor=False)) / "kernels"
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    yield Path(tempfile.gettempdir()) / f"navserver-kernels-{user}"
+
+
+def _is_ours(folder: Path) -> bool:
+    """Return whether nobody else can have planted compiled code in the folder."""
+    if not hasattr(os, "getuid"):
+        return True
+    info = folder.stat()
+    return info.st_uid == os.getuid() and not info.st_mode & 0o022
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            return _is_ours(folder)
+    except OSError:
+        return False
+
+
+def _remove_stale(parent: Path, keep: str) -> None:
+    """Remove the folders of sources that have not been used for a month."""
+    limit = time.time() - _STALE_AFTER_SECONDS
+    for folder in parent.iterdir():
+        if folder.name != keep and re.fullmatch(r"[0-9a-f]{16}", folder.name):
+            with contextlib.suppress(OSError):
+                if folder.stat().st_mtime < limit:
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _find_cache_folder() -> Path | None:
+    digest = _sources_digest()
+    for parent in _cache_parents():
+        folder = parent / digest
+        is_new = not folder.exists()
+        if _writable(folder):
+            if is_new:
+                _remove_stale(parent, digest)
+            else:
+                with contextlib.suppress(OSError):
+                    os.utime(folder)
+            return folder
+    return None
+
+
+_CACHE_FOLDER = None if config.DISABLE_JIT else _find_cache_folder()
+
+
+def cache_folder() -> Path | None:
+    """Return the folder of the compiled kernels, or None if no folder is writable.
+
+    The first writable one is taken of ``NAVSERVER_CACHE_DIR``, ``NUMBA_CACHE_DIR``, the user's
+    cache folder and the temporary folder. Without one, kernels are compiled in each process.
+    """
+    return _CACHE_FOLDER
+
+
+@contextlib.contextmanager
+def _numba_caches_in(folder: Path) -> Iterator[None]:
+    """Point numba's cache at the folder while a kernel is decorated, and only then."""
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+def kernel(function: F) -> F:
+    """Compile a function that Python calls: nogil, no fastmath, cached, one signature.
+
+    Parameters
+    ----------
+    function : callable
+        Takes C-contiguous arrays of fixed dtype, named tuples of them, and scalars.
+
+    Returns
+    -------
+    callable
+        The compiled function, also entered in `KERNELS`.
+    """
+    if _CACHE_FOLDER is None:
+        compiled = numba.njit(nogil=True)(function)
+    else:
+        with _numba_caches_in(_CACHE_FOLDER):
+            compiled = numba.njit(nogil=True, cache=True)(function)
+    KERNELS[f"{function.__module__}.{function.__name__}"] = compiled
+    return compiled  # type: ignore[no-any-return]
+
+
+def subkernel(function: F) -> F:
+    """Compile a function that only kernels call; it lives in the cache of its callers.
+
+    Parameters
+    ----------
+    function : callable
+        As for `kernel`.
+
+    Returns
+    -------
+    callable
+        The compiled function.
+    """
+    return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+
+
+def register_warm_up(name: str, function: Callable[[], None]) -> None:
+    """Add a function that calls every kernel of one module on tiny input.
+
+    Parameters
+    ----------
+    name : str
+        What is being compiled, in the user's words; shown as progress.
+    function : callable
+        Called without arguments by `warm_up`.
+    """
+    _WARM_UPS[name] = function
+
+
+def warm_up(progress: Callable[[int, int, str], None] | None = None) -> None:
+    """Compile every kernel, or load it from the cache.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Called as ``progress(done, total, name)`` before each group of kernels and at the end.
+    """
+    total = len(_WARM_UPS)
+    for done, (name, function) in enumerate(_WARM_UPS.items()):
+        if progress is not None:
+            progress(done, total, name)
+        function()
+    if progress is not None:
+        progress(total, total, "done")

@@ -1,0 +1,1 @@
+"""Grids and graphs: no agents, no clock, no files."""

@@ -1,0 +1,132 @@
+"""What a step costs: cost models, the terrain that kernels see, and least costs.
+
+The cost of a cell is ``profile[class] * cell_scale + sum(weight * layer)``, in float64 from
+float32 inputs. A cell is blocked exactly if its class is.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from navserver._jit import subkernel
+
+__all__ = ["BlockMinima", "CostModel", "Terrain", "cell_cost_", "step_cost_"]
+
+SQRT2 = math.sqrt(2.0)
+ENTERED, MEAN, PRODUCT = range(3)
+
+
+class CostModel(IntEnum):
+    """How a step's cost follows from its two cells; its length is 1 or sqrt 2."""
+
+    ENTERED = 0
+    """Length times the cost of the cell entered (Godot's rule); the start's never counts."""
+    MEAN = 1
+    """Length times the mean of both cells' costs."""
+    PRODUCT = 2
+    """Length times the product of both cells' costs."""
+
+
+class Terrain(NamedTuple):
+    """One grid under one profile, diagonal mode, cost model and set of overlays.
+
+    Kernels take it whole. `masks`, `space` and `cell_scale` are flat, one entry a cell;
+    `cell_scale` is empty where every cell's is 1. `class_costs` holds no infinity: blocked
+    cells are told by the masks, and one that a query ignores costs as class cost 1.
+    """
+
+    width: int
+    height: int
+    masks: NDArray[np.uint8]
+    space: NDArray[np.uint8]
+    open_table: NDArray[np.uint8]
+    mask_table: NDArray[np.uint8]
+    classes: NDArray[np.uint8]
+    class_costs: NDArray[np.float64]
+    cell_scale: NDArray[np.float32]
+    layers: NDArray[np.float32]
+    layer_rows: NDArray[np.int64]
+    layer_weights: NDArray[np.float64]
+    cost_model: int
+
+
+@subkernel
+def cell_cost_(terrain: Terrain, cell: int) -> float:
+    """Return the cost of a flat cell."""
+    cost = terrain.class_costs[terrain.classes[cell]]
+    if terrain.cell_scale.size > 0:
+        cost *= terrain.cell_scale[cell]
+    for i in range(terrain.layer_rows.size):
+        cost += terrain.layer_weights[i] * terrain.layers[terrain.layer_rows[i], cell]
+    return cost
+
+
+@subkernel
+def step_cost_(terrain: Terrain, from_cost: float, to_cell: int, direction: int) -> float:
+    """Return the cost of a step from a cell of the given cost."""
+    cost = cell_cost_(terrain, to_cell)
+    if terrain.cost_model == MEAN:
+        cost = (from_cost + cost) * 0.5
+    elif terrain.cost_model == PRODUCT:
+        cost = from_cost * cost
+    if direction & 1:
+        cost *= SQRT2
+    return cost
+
+
+class BlockMinima:
+    """The least value of a 2-D array, kept under edits in time that depends on the edit.
+
+    Parameters
+    ----------
+    values : float32 array (height, width)
+        The array; it is read again on each `update`.
+    """
+
+    _SIDE = 64
+
+    def __init__(self, values: NDArray[np.float32]) -> None:
+        height, width = values.shape
+        side = self._SIDE
+        self._values = values
+        self._minima = np.empty((-(-height // side), -(-width // side)), np.float32)
+        self.update(0, 0, width, height)
+
+    def update(self, x0: int, y0: int, x1: int, y1: int) -> None:
+        """Read the values of [x0, x1) x [y0, y1) again.
+
+        Parameters
+        ----------
+        x0, y0, x1, y1 : int
+            A rectangle inside the array, not empty.
+        """
+        side = self._SIDE
+        bx0, by0, bx1, by1 = x0 // side, y0 // side, -(-x1 // side), -(-y1 // side)
+        part = self._values[by0 * side : by1 * side, bx0 * side : bx1 * side]
+        rows = np.minimum.reduceat(part, np.arange(0, part.shape[0], side), axis=0)
+        self._minima[by0:by1, bx0:bx1] = np.minimum.reduceat(
+            rows, np.arange(0, part.shape[1], side), axis=1
+        )
+
+    def update_cells(self, xs: NDArray[np.int64], ys: NDArray[np.int64]) -> None:
+        """Read the values around single cells again.
+
+        Parameters
+        ----------
+        xs, ys : int64 arrays (n,)
+            Columns and rows.
+        """
+        side = self._SIDE
+        columns = self._minima.shape[1]
+        for block in np.unique(ys // side * columns + xs // side):
+            y, x = divmod(int(block), columns)
+            self.update(x * side, y * side, x * side + 1, y * side + 1)
+
+    def least(self) -> float:
+        """Return the least value."""
+        return float(self._minima.min())

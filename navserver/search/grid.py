@@ -1,0 +1,969 @@
+"""The map: cell classes, scale and overlay layers, edits and versions.
+
+Coordinates, said once for the whole package: a cell is ``(x, y)``; arrays are indexed ``[y, x]``;
+the flat index of a cell is ``(y - oy) * width + (x - ox)`` with ``(ox, oy)`` the grid's
+`region_position`. Y points down. World points come from cells by a 2 x 3 affine transform that
+gives the cell's centre.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from navserver.search.costs import BlockMinima, CostModel, Terrain
+from navserver.search.derived import DerivedArrays, Edit, MoveMasks
+from navserver.search.moves import DiagonalMode, mask_table
+from navserver.search.profile import DEFAULT_PROFILE, N_CLASSES, SOLID, Profile
+from navserver.status import CellError, InputError
+
+__all__ = ["DEFAULT_PROFILE", "MAX_SIDE", "SOLID", "CostModel", "DiagonalMode", "Grid", "Profile"]
+
+MAX_SIDE = 8192
+"""Most cells a side."""
+
+_NO_CELL_SCALE = np.empty(0, np.float32)
+
+
+class _Target(NamedTuple):
+    """The cells of an edit: an index into [y, x] arrays, and the same for the minima."""
+
+    index: Any
+    shape: tuple[int, ...]
+    rectangle: tuple[int, int, int, int] | None
+    cells: NDArray[np.int64]
+
+
+class Grid:
+    """A map of up to 8192 x 8192 cells that knows its costs, its edits and its version.
+
+    Parameters
+    ----------
+    classes : array-like of uint8, shape (height, width)
+        Class of each cell; a `Profile` says what a class costs. 0 is plain ground by custom,
+        `SOLID` (255) a wall. The array is copied.
+    cell_scale : array-like of float32, shape (height, width), optional
+        Finite factor >= 0 of each cell's cost (Godot's weight_scale).
+    layers : mapping of str to array-like of float32, optional
+        Named overlays, finite and >= 0, that a query may add to the cost with a weight.
+    region_position : (int, int)
+        The cell of the top left corner, may be negative; within -2**30..2**30.
+    transform : array-like of float64, shape (2, 3), optional
+        From a cell to the world position of its centre; must be invertible. Default: identity.
+
+    Raises
+    ------
+    InputError
+        If a shape, dtype or value is out of bounds; names the cell.
+
+    Notes
+    -----
+    Memory: 1 byte a cell, 4 more with `cell_scale` and for each layer, and 1 for each set of
+    blocking classes and diagonal mode that searches use (`memory_bytes` tells). A grid may be
+    read by many threads; edits need the caller's lock.
+
+    Examples
+    --------
+    >>> grid = Grid([[0, 255], [0, 0]])
+    >>> grid.width, grid.height, grid.version
+    (2, 2, 1)
+    >>> grid.set_cell((1, 0), 0)
+    2
+    """
+
+    def __init__(
+        self,
+        classes: ArrayLike,
+        *,
+        cell_scale: ArrayLike | None = None,
+        layers: Mapping[str, ArrayLike] | None = None,
+        region_position: tuple[int, int] = (0, 0),
+        transform: ArrayLike | None = None,
+    ) -> None:
+        self._classes = _checked_classes(classes).copy()
+        self.height, self.width = self._classes.shape
+        self.region_position = _checked_position("region_position", region_position)
+        self.transform = _checked_transform(transform)
+        """float64 array (2, 3), read-only: cell to world position of its centre."""
+        self._inverse = np.linalg.inv(np.vstack([self.transform, [0.0, 0.0, 1.0]]))[:2]
+        self.version = 1
+        """Starts at 1 and grows by 1 with every edit."""
+        self._class_counts = np.bincount(self._classes.reshape(-1), minlength=N_CLASSES)
+        self._scale: NDArray[np.float32] | None = None
+        self._scale_minima: BlockMinima | None = None
+        self._layer_rows: dict[str, int] = {}
+        self._layer_stack = np.empty((0, self.size), np.float32)
+        self._layer_minima: list[BlockMinima] = []
+        self.derived = DerivedArrays()
+        """Arrays computed from the map on first use and kept current; bounded in bytes."""
+        whole = self._whole()
+        scale, overlays = self._checked_channels(whole, cell_scale, layers)
+        if scale is not None:
+            self._write_scale(whole, scale)
+        for name, values in overlays.items():
+            self._write_layer(whole, name, values)
+
+    @classmethod
+    def from_blocked(cls, blocked: ArrayLike, **keywords: Any) -> Grid:
+        """Make a grid of walls and plain ground.
+
+        Parameters
+        ----------
+        blocked : array-like of bool, shape (height, width)
+            True becomes `SOLID`, False class 0.
+        **keywords
+            As for `Grid`.
+
+        Returns
+        -------
+        Grid
+            The new grid.
+        """
+        array = np.asarray(blocked)
+        if array.dtype != np.bool_:
+            raise InputError(
+                "blocked", array.dtype, "is not the dtype bool", "compare, such as `array != 0`"
+            )
+        return cls(np.where(array, np.uint8(SOLID), np.uint8(0)), **keywords)
+
+    @classmethod
+    def filled(cls, width: int, height: int, class_id: int = 0, **keywords: Any) -> Grid:
+        """Make a grid of one class.
+
+        Parameters
+        ----------
+        width, height : int
+            Size in cells, 1 to 8192.
+        class_id : int
+            Class of every cell, 0 to 255.
+        **keywords
+            As for `Grid`.
+
+        Returns
+        -------
+        Grid
+            The new grid.
+        """
+        for name, side in (("width", width), ("height", height)):
+            if not isinstance(side, (int, np.integer)) or not 1 <= side <= MAX_SIDE:
+                raise InputError(
+                    name, side, "is not a size", f"give an integer from 1 to {MAX_SIDE}"
+                )
+        value = _checked_values("class_id", class_id, np.uint8, (), (0, 0))
+        return cls(np.full((height, width), value, np.uint8), **keywords)
+
+    def __repr__(self) -> str:
+        """Return size, region and version."""
+        return (
+            f"<Grid {self.width} x {self.height} at {self.region_position}, version {self.version}>"
+        )
+
+    # What the grid holds
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return self.width * self.height
+
+    @property
+    def classes(self) -> NDArray[np.uint8]:
+        """uint8 array (height, width), a read-only view."""
+        return _read_only(self._classes)
+
+    @property
+    def cell_scale(self) -> NDArray[np.float32] | None:
+        """float32 array (height, width), a read-only view; None where every factor is 1."""
+        return None if self._scale is None else _read_only(self._scale)
+
+    @property
+    def layers(self) -> Mapping[str, NDArray[np.float32]]:
+        """Overlays by name, float32 arrays (height, width), read-only views."""
+        return MappingProxyType(
+            {name: _read_only(self._layer(name)) for name in sorted(self._layer_rows)}
+        )
+
+    def contains(self, cell: tuple[int, int]) -> bool:
+        """Return whether the cell lies on the map.
+
+        Parameters
+        ----------
+        cell : (int, int)
+            x and y.
+
+        Returns
+        -------
+        bool
+            True inside the region.
+        """
+        x, y = cell
+        ox, oy = self.region_position
+        return 0 <= x - ox < self.width and 0 <= y - oy < self.height
+
+    def flat_index(self, cell: tuple[int, int], field: str = "cell") -> int:
+        """Return the flat index of a cell.
+
+        Parameters
+        ----------
+        cell : (int, int)
+            x and y.
+        field : str
+            How an error names the cell.
+
+        Returns
+        -------
+        int
+            ``(y - oy) * width + (x - ox)``.
+
+        Raises
+        ------
+        CellError
+            If the cell is not a pair of integers on the map.
+        """
+        try:
+            x, y = cell
+            column = x.__index__() - self.region_position[0]
+            row = y.__index__() - self.region_position[1]
+        except (AttributeError, TypeError, ValueError):
+            raise CellError(field, cell, "is not a cell", "give two integers (x, y)") from None
+        if 0 <= column < self.width and 0 <= row < self.height:
+            return int(row * self.width + column)
+        raise CellError(field, cell, "lies outside the map", self._extent())
+
+    def flat_indices(self, cells: ArrayLike, field: str = "cells") -> NDArray[np.int64]:
+        """Return the flat indices of many cells.
+
+        Parameters
+        ----------
+        cells : array-like of int, shape (n, 2)
+            Columns x and y.
+        field : str
+            How an error names the array.
+
+        Returns
+        -------
+        int64 array (n,)
+            One index a cell.
+
+        Raises
+        ------
+        CellError
+            If the shape or dtype is wrong, or a cell lies outside the map; names its row.
+        """
+        array = np.asarray(cells)
+        if array.size == 0:
+            return np.empty(0, np.int64)
+        if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+            raise CellError(
+                field,
+                f"{array.dtype} array of shape {array.shape}",
+                "is not an array of cells",
+                "give integers of shape (n, 2), columns x and y",
+            )
+        ox, oy = self.region_position
+        # Unsigned 64-bit values beyond int64 turn negative here and are refused below.
+        columns = array[:, 0].astype(np.int64) - ox
+        rows = array[:, 1].astype(np.int64) - oy
+        inside = (columns >= 0) & (columns < self.width) & (rows >= 0) & (rows < self.height)
+        if not inside.all():
+            i = int(np.argmin(inside))
+            outside = (int(array[i, 0]), int(array[i, 1]))
+            raise CellError(f"{field}[{i}]", outside, "lies outside the map", self._extent())
+        return rows * self.width + columns
+
+    def _extent(self) -> str:
+        ox, oy = self.region_position
+        return f"give x in {ox}..{ox + self.width - 1} and y in {oy}..{oy + self.height - 1}"
+
+    def class_at(self, cell: tuple[int, int]) -> int:
+        """Return the class of a cell.
+
+        Parameters
+        ----------
+        cell : (int, int)
+            x and y.
+
+        Returns
+        -------
+        int
+            0 to 255.
+        """
+        return int(self._classes.reshape(-1)[self.flat_index(cell)])
+
+    def cost_at(
+        self,
+        cell: tuple[int, int],
+        profile: Profile = DEFAULT_PROFILE,
+        overlays: Mapping[str, float] | None = None,
+    ) -> float:
+        """Return the cost of a cell.
+
+        Parameters
+        ----------
+        cell : (int, int)
+            x and y.
+        profile : Profile
+            Cost of each class.
+        overlays : mapping of str to float, optional
+            Weight >= 0 of each layer that counts.
+
+        Returns
+        -------
+        float
+            ``inf`` where the profile blocks.
+        """
+        flat = self.flat_index(cell)
+        rows, weights = self.overlay_rows(overlays)
+        cost = float(profile.costs[self._classes.reshape(-1)[flat]])
+        if np.isinf(cost):
+            return cost
+        if self._scale is not None:
+            cost *= float(self._scale.reshape(-1)[flat])
+        for row, weight in zip(rows, weights, strict=True):
+            cost += float(weight) * float(self._layer_stack[row, flat])
+        return cost
+
+    def blocked(self, profile: Profile = DEFAULT_PROFILE) -> NDArray[np.bool_]:
+        """Return which cells a profile blocks.
+
+        Parameters
+        ----------
+        profile : Profile
+            Cost of each class.
+
+        Returns
+        -------
+        bool array (height, width)
+            A new array.
+        """
+        blocked: NDArray[np.bool_] = np.isinf(profile.costs)[self._classes]
+        return blocked
+
+    def move_masks(
+        self, profile: Profile = DEFAULT_PROFILE, diagonal_mode: DiagonalMode | None = None
+    ) -> NDArray[np.uint8]:
+        """Return the allowed moves of every cell, one bit a direction.
+
+        Built on first use and kept current on edits. Bit ``d`` allows the step
+        ``(DX[d], DY[d])`` of `navserver.search.moves`.
+
+        Parameters
+        ----------
+        profile : Profile
+            Cost of each class.
+        diagonal_mode : DiagonalMode, optional
+            Default: ONLY_IF_NO_OBSTACLES.
+
+        Returns
+        -------
+        uint8 array (height, width)
+            A read-only view.
+        """
+        mode = DiagonalMode.ONLY_IF_NO_OBSTACLES if diagonal_mode is None else diagonal_mode
+        return _read_only(self._masks(profile, DiagonalMode(mode)))
+
+    def _masks(self, profile: Profile, mode: DiagonalMode) -> NDArray[np.uint8]:
+        key = ("masks", profile.blocked_key, int(mode))
+        derived = self.derived.get(key, lambda: MoveMasks(self._classes, profile, mode))
+        return derived.masks
+
+    # What searches ask
+
+    def overlay_rows(
+        self, overlays: Mapping[str, float] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the layers that count, as rows of the stack and their weights.
+
+        Parameters
+        ----------
+        overlays : mapping of str to float, optional
+            Weight of each layer, finite and >= 0; a weight of 0 leaves the layer out.
+
+        Returns
+        -------
+        rows : int64 array (k,)
+            In the order of the layers' names.
+        weights : float64 array (k,)
+            All > 0.
+
+        Raises
+        ------
+        InputError
+            If a layer is unknown, or a weight is out of bounds.
+        """
+        used: dict[str, float] = {}
+        for name, weight in sorted((overlays or {}).items()):
+            if name not in self._layer_rows:
+                known = ", ".join(sorted(self._layer_rows)) or "none yet"
+                raise InputError(
+                    "overlays", name, "is not a layer of the grid", f"its layers: {known}"
+                )
+            used[name] = _checked_weight(f"overlays[{name!r}]", weight)
+        used = {name: weight for name, weight in used.items() if weight > 0.0}
+        rows = np.array([self._layer_rows[name] for name in used], np.int64)
+        return rows, np.array(list(used.values()), np.float64)
+
+    def terrain(
+        self,
+        profile: Profile,
+        diagonal_mode: DiagonalMode,
+        cost_model: CostModel,
+        overlays: Mapping[str, float] | None = None,
+    ) -> Terrain:
+        """Return the arrays that kernels read; they are the grid's own, not copies.
+
+        Parameters
+        ----------
+        profile, diagonal_mode, cost_model, overlays
+            What the query chose.
+
+        Returns
+        -------
+        Terrain
+            Valid for this version of the grid.
+        """
+        rows, weights = self.overlay_rows(overlays)
+        costs = profile.costs.astype(np.float64)
+        open_table = np.isfinite(costs).astype(np.uint8)
+        costs[open_table == 0] = 1.0
+        classes = self._classes.reshape(-1)
+        return Terrain(
+            width=self.width,
+            height=self.height,
+            masks=self._masks(profile, diagonal_mode).reshape(-1),
+            space=classes,
+            open_table=open_table,
+            mask_table=mask_table(diagonal_mode),
+            classes=classes,
+            class_costs=costs,
+            cell_scale=_NO_CELL_SCALE if self._scale is None else self._scale.reshape(-1),
+            layers=self._layer_stack,
+            layer_rows=rows,
+            layer_weights=weights,
+            cost_model=int(cost_model),
+        )
+
+    def least_cost(self, profile: Profile, overlays: Mapping[str, float] | None = None) -> float:
+        """Return a lower bound of the cost of every walkable cell.
+
+        The bound is the least class cost present, times the least scale, plus the layers' least
+        values by their weights: exact without scale and layers.
+
+        Parameters
+        ----------
+        profile : Profile
+            Cost of each class.
+        overlays : mapping of str to float, optional
+            Weight of each layer.
+
+        Returns
+        -------
+        float
+            ``inf`` where every cell is blocked.
+        """
+        least = float(profile.costs[self._class_counts > 0].min())
+        if np.isinf(least):
+            return least
+        if self._scale_minima is not None:
+            least *= self._scale_minima.least()
+        for row, weight in zip(*self.overlay_rows(overlays), strict=True):
+            least += float(weight) * self._layer_minima[row].least()
+        return least
+
+    # Edits
+
+    def set_cell(
+        self,
+        cell: tuple[int, int],
+        class_id: int | None = None,
+        *,
+        cell_scale: float | None = None,
+        layers: Mapping[str, float] | None = None,
+    ) -> int:
+        """Change one cell.
+
+        Parameters
+        ----------
+        cell : (int, int)
+            x and y.
+        class_id : int, optional
+            New class, 0 to 255.
+        cell_scale : float, optional
+            New factor, finite and >= 0.
+        layers : mapping of str to float, optional
+            New values of layers; a new name makes a layer that is 0 elsewhere.
+
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        InputError
+            If anything is out of bounds; then nothing has changed.
+        """
+        return self._edit(
+            self._cells_target(np.array([self.flat_index(cell)], np.int64)),
+            class_id,
+            cell_scale,
+            layers,
+        )
+
+    def set_cells(
+        self,
+        cells: ArrayLike,
+        class_ids: ArrayLike | None = None,
+        *,
+        cell_scale: ArrayLike | None = None,
+        layers: Mapping[str, ArrayLike] | None = None,
+    ) -> int:
+        """Change a list of cells; where a cell stands twice, the later entry holds.
+
+        Parameters
+        ----------
+        cells : array-like of int, shape (n, 2)
+            Columns x and y.
+        class_ids, cell_scale : array-like of shape (n,) or scalar, optional
+            New values.
+        layers : mapping of str to array-like, optional
+            New values of layers, likewise.
+
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        InputError
+            If anything is out of bounds; then nothing has changed.
+        """
+        target = self._cells_target(self.flat_indices(cells))
+        return self._edit(target, class_ids, cell_scale, layers)
+
+    def set_rectangle(
+        self,
+        position: tuple[int, int],
+        size: tuple[int, int],
+        class_id: ArrayLike | None = None,
+        *,
+        cell_scale: ArrayLike | None = None,
+        layers: Mapping[str, ArrayLike] | None = None,
+    ) -> int:
+        """Change a rectangle of cells.
+
+        Parameters
+        ----------
+        position : (int, int)
+            Its top left cell.
+        size : (int, int)
+            Width and height, at least 1; the rectangle must lie on the map.
+        class_id, cell_scale : array-like of shape (height, width) or scalar, optional
+            New values.
+        layers : mapping of str to array-like, optional
+            New values of layers, likewise.
+
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        InputError
+            If anything is out of bounds; then nothing has changed.
+        """
+        x, y = _checked_position("position", position)
+        width, height = _checked_position("size", size)
+        if width < 1 or height < 1:
+            raise CellError("size", size, "is not a size", "give width and height of 1 or more")
+        for corner in ((x, y), (x + width - 1, y + height - 1)):
+            if not self.contains(corner):
+                raise CellError(
+                    "position and size",
+                    (x, y, width, height),
+                    "reach outside the map",
+                    self._extent(),
+                )
+        x0, y0 = x - self.region_position[0], y - self.region_position[1]
+        target = self._rectangle_target(x0, y0, x0 + width, y0 + height)
+        return self._edit(target, class_id, cell_scale, layers)
+
+    def set_all(
+        self,
+        classes: ArrayLike | None = None,
+        *,
+        cell_scale: ArrayLike | None = None,
+        layers: Mapping[str, ArrayLike] | None = None,
+    ) -> int:
+        """Change the whole map; its size stays.
+
+        Parameters
+        ----------
+        classes, cell_scale : array-like of shape (height, width) or scalar, optional
+            New values.
+        layers : mapping of str to array-like, optional
+            New values of layers, likewise.
+
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        InputError
+            If anything is out of bounds; then nothing has changed.
+        """
+        return self._edit(self._whole(), classes, cell_scale, layers)
+
+    def remove_layer(self, name: str) -> int:
+        """Remove an overlay layer.
+
+        Parameters
+        ----------
+        name : str
+            The layer.
+
+        Returns
+        -------
+        int
+            The new version.
+
+        Raises
+        ------
+        InputError
+            If there is no such layer.
+        """
+        if name not in self._layer_rows:
+            known = ", ".join(sorted(self._layer_rows)) or "none"
+            raise InputError("name", name, "is not a layer of the grid", f"its layers: {known}")
+        kept = sorted(set(self._layer_rows) - {name})
+        stack = np.stack([self._layer(other) for other in kept]) if kept else None
+        self._layer_rows = {other: row for row, other in enumerate(kept)}
+        self._layer_stack = (
+            np.empty((0, self.size), np.float32)
+            if stack is None
+            else stack.reshape(len(kept), self.size)
+        )
+        self._layer_minima = [BlockMinima(self._layer(other)) for other in kept]
+        self.version += 1
+        return self.version
+
+    def _whole(self) -> _Target:
+        return self._rectangle_target(0, 0, self.width, self.height)
+
+    def _rectangle_target(self, x0: int, y0: int, x1: int, y1: int) -> _Target:
+        index = (slice(y0, y1), slice(x0, x1))
+        return _Target(index, (y1 - y0, x1 - x0), (x0, y0, x1, y1), np.empty(0, np.int64))
+
+    def _cells_target(self, flat: NDArray[np.int64]) -> _Target:
+        return _Target((flat // self.width, flat % self.width), flat.shape, None, flat)
+
+    def _edit(
+        self,
+        target: _Target,
+        classes: ArrayLike | None,
+        cell_scale: ArrayLike | None,
+        layers: Mapping[str, ArrayLike] | None,
+    ) -> int:
+        new_classes = None
+        if classes is not None:
+            new_classes = self._checked("class", classes, np.uint8, target)
+        scale, overlays = self._checked_channels(target, cell_scale, layers)
+        if new_classes is not None:
+            self._write_classes(target, new_classes)
+        if scale is not None:
+            self._write_scale(target, scale)
+        for name, values in overlays.items():
+            self._write_layer(target, name, values)
+        self.version += 1
+        return self.version
+
+    def _checked_channels(
+        self,
+        target: _Target,
+        cell_scale: ArrayLike | None,
+        layers: Mapping[str, ArrayLike] | None,
+    ) -> tuple[NDArray[np.float32] | None, dict[str, NDArray[np.float32]]]:
+        scale = None
+        if cell_scale is not None:
+            scale = self._checked("cell_scale", cell_scale, np.float32, target)
+        overlays = {}
+        for name, values in (layers or {}).items():
+            if not isinstance(name, str) or not name:
+                raise InputError("layers", name, "is not a layer's name", "give a string")
+            overlays[name] = self._checked(f"layers[{name!r}]", values, np.float32, target)
+        return scale, overlays
+
+    def _checked(
+        self, field: str, values: ArrayLike, dtype: DTypeLike, target: _Target
+    ) -> NDArray[Any]:
+        if target.rectangle is None:
+            return _checked_values(field, values, dtype, target.shape)
+        x0, y0 = target.rectangle[:2]
+        origin = (x0 + self.region_position[0], y0 + self.region_position[1])
+        return _checked_values(field, values, dtype, target.shape, origin)
+
+    def _write_classes(self, target: _Target, values: NDArray[np.uint8]) -> None:
+        before = self._classes[target.index].copy()
+        self._classes[target.index] = values
+        after = self._classes[target.index]
+        if target.rectangle is None and target.cells.size > 1:
+            # A cell that stands twice would be counted twice.
+            cells, first = np.unique(target.cells, return_index=True)
+            before, after = before[first], after[first]
+        else:
+            cells = target.cells
+        self._class_counts += np.bincount(after.reshape(-1), minlength=N_CLASSES)
+        self._class_counts -= np.bincount(before.reshape(-1), minlength=N_CLASSES)
+        self.derived.update(Edit(self._classes, target.rectangle, cells, before, after))
+
+    def _write_scale(self, target: _Target, values: NDArray[np.float32]) -> None:
+        if self._scale is None:
+            self._scale = np.ones((self.height, self.width), np.float32)
+            self._scale_minima = None
+        self._scale[target.index] = values
+        if self._scale_minima is None:
+            self._scale_minima = BlockMinima(self._scale)
+        else:
+            _update_minima(self._scale_minima, target)
+
+    def _write_layer(self, target: _Target, name: str, values: NDArray[np.float32]) -> None:
+        is_new = name not in self._layer_rows
+        if is_new:
+            row = len(self._layer_rows)
+            stack = np.zeros((row + 1, self.size), np.float32)
+            stack[:row] = self._layer_stack
+            self._layer_stack = stack
+            self._layer_rows[name] = row
+            self._layer_minima = [
+                BlockMinima(self._layer(other))
+                for other in sorted(self._layer_rows, key=self._layer_rows.__getitem__)
+            ]
+        self._layer(name)[target.index] = values
+        _update_minima(self._layer_minima[self._layer_rows[name]], target)
+
+    def _layer(self, name: str) -> NDArray[np.float32]:
+        return self._layer_stack[self._layer_rows[name]].reshape(self.height, self.width)
+
+    # World, identity, memory
+
+    def cell_to_world(self, cells: ArrayLike) -> NDArray[np.float64]:
+        """Return the world positions of cells' centres.
+
+        Parameters
+        ----------
+        cells : array-like, shape (..., 2)
+            x and y; fractions of a cell are allowed.
+
+        Returns
+        -------
+        float64 array (..., 2)
+            World positions.
+        """
+        points = np.asarray(cells, np.float64)
+        return points @ self.transform[:, :2].T + self.transform[:, 2]
+
+    def world_to_cell(self, points: ArrayLike) -> NDArray[np.int32]:
+        """Return the cells that hold world positions; they may lie outside the map.
+
+        Parameters
+        ----------
+        points : array-like of float, shape (..., 2)
+            World positions.
+
+        Returns
+        -------
+        int32 array (..., 2)
+            The cell whose centre is nearest on each axis; halves go right and down.
+
+        Raises
+        ------
+        InputError
+            If a position is not finite, or beyond 2**30 cells.
+        """
+        world = np.asarray(points, np.float64)
+        cells = np.floor(world @ self._inverse[:, :2].T + self._inverse[:, 2] + 0.5)
+        if not (np.abs(cells) <= 2**30).all():
+            raise InputError(
+                "points", points, "are not positions near the map", "give finite positions"
+            )
+        return cells.astype(np.int32)
+
+    def map_hash(self) -> str:
+        """Return a digest of everything that can change a path or its position.
+
+        Returns
+        -------
+        str
+            SHA-256 in hex of size, region, transform, classes, scale and layers. A scale of 1
+            everywhere counts as none.
+        """
+        digest = hashlib.sha256(b"navserver grid 1")
+        digest.update(np.array([self.width, self.height, *self.region_position], "<i8").tobytes())
+        # Adding 0.0 makes one of the two zeros.
+        digest.update((self.transform + 0.0).astype("<f8").tobytes())
+        digest.update(self._classes.tobytes())
+        if self._scale is not None and not (self._scale == 1.0).all():
+            digest.update(b"scale")
+            digest.update((self._scale + np.float32(0.0)).astype("<f4").tobytes())
+        for name in sorted(self._layer_rows):
+            encoded = name.encode()
+            digest.update(b"layer" + len(encoded).to_bytes(4, "little") + encoded)
+            digest.update((self._layer(name) + np.float32(0.0)).astype("<f4").tobytes())
+        return digest.hexdigest()
+
+    def memory_bytes(self) -> dict[str, int]:
+        """Return the bytes that the grid holds now, by part.
+
+        Returns
+        -------
+        dict of str to int
+            ``classes``, ``cell_scale``, ``layers``, ``derived`` and ``total``. The scratch of
+            searches is theirs: 16 bytes a cell and search object, of which the system only
+            gives what a search touches.
+        """
+        parts = {
+            "classes": self._classes.nbytes,
+            "cell_scale": 0 if self._scale is None else self._scale.nbytes,
+            "layers": self._layer_stack.nbytes,
+            "derived": self.derived.nbytes,
+        }
+        return {**parts, "total": sum(parts.values())}
+
+    def copy(self) -> Grid:
+        """Return a grid of equal content at version 1.
+
+        Returns
+        -------
+        Grid
+            Shares no array with this one.
+        """
+        return Grid(
+            self._classes,
+            cell_scale=self._scale,
+            layers={name: self._layer(name) for name in self._layer_rows},
+            region_position=self.region_position,
+            transform=self.transform,
+        )
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _update_minima(minima: BlockMinima, target: _Target) -> None:
+    if target.rectangle is None:
+        minima.update_cells(target.index[1], target.index[0])
+    else:
+        minima.update(*target.rectangle)
+
+
+def _checked_position(field: str, position: object) -> tuple[int, int]:
+    try:
+        x, y = position  # type: ignore[misc]
+        pair = (int(x.__index__()), int(y.__index__()))
+    except (AttributeError, TypeError, ValueError):
+        raise InputError(
+            field, position, "is not a pair of integers", "give two integers"
+        ) from None
+    if max(abs(pair[0]), abs(pair[1])) > 2**30:
+        raise InputError(field, position, "is too far out", "stay within -2**30..2**30")
+    return pair
+
+
+def _checked_weight(field: str, weight: object) -> float:
+    if isinstance(weight, (int, float, np.integer, np.floating)) and 0 <= weight <= 1e38:
+        return float(weight)
+    raise InputError(field, weight, "is not a weight", "give a finite number >= 0")
+
+
+def _checked_transform(transform: ArrayLike | None) -> NDArray[np.float64]:
+    matrix = np.eye(2, 3)
+    if transform is not None:
+        try:
+            matrix = np.array(transform, np.float64)
+        except (TypeError, ValueError):
+            matrix = np.empty(0)
+    if matrix.shape != (2, 3) or not np.isfinite(matrix).all():
+        raise InputError(
+            "transform", transform, "is not a 2 x 3 matrix of finite numbers",
+            "give [[a, b, x], [c, d, y]]",
+        )  # fmt: skip
+    if abs(np.linalg.det(matrix[:, :2])) < 1e-12 * max(1e-30, np.abs(matrix[:, :2]).max() ** 2):
+        raise InputError(
+            "transform", transform, "cannot be inverted", "give axes that are not parallel"
+        )
+    matrix.flags.writeable = False
+    return matrix
+
+
+def _checked_classes(classes: ArrayLike) -> NDArray[np.uint8]:
+    array = np.asarray(classes)
+    if array.ndim != 2 or array.size == 0:
+        raise InputError(
+            "classes", array.shape, "is not a shape of a map", "give a 2-D array (height, width)"
+        )
+    if max(array.shape) > MAX_SIDE:
+        raise InputError(
+            "classes", array.shape, "is too large",
+            f"give at most {MAX_SIDE} x {MAX_SIDE} cells",
+        )  # fmt: skip
+    if array.dtype == np.bool_:
+        raise InputError(
+            "classes", array.dtype, "is not a dtype of classes",
+            "use Grid.from_blocked for walls and ground",
+        )  # fmt: skip
+    return np.ascontiguousarray(_checked_values("classes", array, np.uint8, array.shape, (0, 0)))
+
+
+def _checked_values(
+    field: str,
+    values: ArrayLike,
+    dtype: DTypeLike,
+    shape: tuple[int, ...],
+    origin: tuple[int, int] | None = None,
+) -> NDArray[Any]:
+    """Return the values as uint8 classes or as finite float32 >= 0, or name the bad one."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(field, values, "is ragged", f"give the shape {shape}") from None
+    if array.shape not in ((), shape):
+        raise InputError(
+            field, array.shape, "is not the shape of the cells", f"give a scalar or {shape}"
+        )
+    if dtype == np.uint8:
+        if array.dtype.kind not in "iu":
+            raise InputError(
+                field, array.dtype, "is not a dtype of classes", "give integers from 0 to 255"
+            )
+        good = (array >= 0) & (array < N_CLASSES)
+        remedy = "give an integer from 0 to 255"
+    else:
+        if array.dtype.kind not in "iuf":
+            raise InputError(field, array.dtype, "is not a dtype of numbers", "give floats")
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float32)
+        good = np.isfinite(array) & (array >= 0)
+        remedy = "give a finite number >= 0 (to block a cell, set its class)"
+    if not good.all():
+        position = np.unravel_index(int(np.argmin(good)), array.shape)
+        raise InputError(
+            field + _place(position, origin), array[position].item(), "is out of bounds", remedy
+        )
+    return array.astype(dtype, copy=False)
+
+
+def _place(position: tuple[Any, ...], origin: tuple[int, int] | None) -> str:
+    if len(position) == 2 and origin is not None:
+        return f" of cell ({position[1] + origin[0]}, {position[0] + origin[1]})"
+    return f"[{position[0]}]" if position else ""
