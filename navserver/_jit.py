@@ -138,7 +138,7 @@ def kernel(function: F) -> F:
         with _numba_caches_in(_CACHE_FOLDER):
             compiled = numba.njit(nogil=True, cache=True)(function)
     KERNELS[f"{function.__module__}.{function.__name__}"] = compiled
-    return compiled  # type: ignore[no-any-return]
+    return compiled
 
 
 def subkernel(function: F) -> F:
@@ -154,7 +154,7 @@ def subkernel(function: F) -> F:
     callable
         The compiled function.
     """
-    return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+    return numba.njit(nogil=True)(function)
 
 
 def register_warm_up(name: str, function: Callable[[], None]) -> None:

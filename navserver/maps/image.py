@@ -121,7 +121,8 @@ def _luminance(path: str | PathLike[str], image: Image) -> NDArray[np.uint8]:
         values = np.asarray(image).astype(np.int64)
         if values.min() < 0 or values.max() > 0xFFFF:
             raise MapFileError(path, None, "the pixels exceed 16 bits", "save 8-bit or 16-bit grey")
-        return (values >> 8).astype(np.uint8)
+        upper: NDArray[np.uint8] = (values >> 8).astype(np.uint8)
+        return upper
     if image.mode in _ALPHA_MODES or "transparency" in image.info:
         pixels = np.asarray(image.convert("RGBA"))
         grey = np.asarray(image.convert("RGBA").convert("RGB").convert("L"))

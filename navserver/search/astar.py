@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from enum import Enum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,6 +50,7 @@ from navserver.search.nodes import (
 )
 from navserver.search.profile import DEFAULT_PROFILE, Profile
 from navserver.search.results import PathResult
+from navserver.search.validation import UNLIMITED, checked_count, checked_enum, checked_number
 from navserver.status import CellError, Detail, GridChangedError, InputError, Status
 
 __all__ = ["ALGORITHMS", "AStar", "find_path"]
@@ -262,7 +262,6 @@ def write_path_(
 _NO_CELLS = np.empty(0, np.int64)
 _NO_TRACE = TraceArrays(_NO_CELLS, _NO_CELLS, np.empty(0), np.empty(0))
 _NEVER = CancelFlag()
-_UNLIMITED = 1 << 62
 _WITHOUT_PATH = SearchMetrics(0, 0, 0, 0)
 
 
@@ -332,17 +331,17 @@ class AStar:
     ) -> None:
         self._grid = grid
         self._profile = _checked_profile(profile)
-        self._diagonal_mode = _checked_enum("diagonal_mode", diagonal_mode, DiagonalMode)
+        self._diagonal_mode = checked_enum("diagonal_mode", diagonal_mode, DiagonalMode)
         if heuristic is None:
             heuristic = best_heuristic(self._diagonal_mode)
-        self._heuristic = _checked_enum("heuristic", heuristic, Heuristic)
-        self._weight = _checked_number("weight", weight, 1.0, "give a finite number >= 1")
-        self._cost_model = _checked_enum("cost_model", cost_model, CostModel)
+        self._heuristic = checked_enum("heuristic", heuristic, Heuristic)
+        self._weight = checked_number("weight", weight, 1.0, "give a finite number >= 1")
+        self._cost_model = checked_enum("cost_model", cost_model, CostModel)
         self._overlays = dict(overlays or {})
-        self._max_expansions = _checked_expansions("max_expansions", max_expansions)
+        self._max_expansions = checked_count("max_expansions", max_expansions)
         self._max_cost = math.inf
         if max_cost is not None:
-            self._max_cost = _checked_number("max_cost", max_cost, 0.0, "give a number >= 0")
+            self._max_cost = checked_number("max_cost", max_cost, 0.0, "give a number >= 0")
         self._allow_partial = bool(allow_partial)
         self._suboptimality = self._weight if self._heuristic != Heuristic.ZERO else 1.0
         if inexact:
@@ -402,7 +401,7 @@ class AStar:
             cancel=cancel,
             trace=trace,
         )
-        self.advance(_UNLIMITED)
+        self.advance(UNLIMITED)
         return self.finish()
 
     def begin(
@@ -483,7 +482,7 @@ class AStar:
             raise InputError("expansions", expansions, "is not a budget", "give 1 or more")
         if search.blocked is not None or search.outcome not in (RUNNING, OPEN_FULL):
             return True
-        last = min(int(self._counters[EXPANDED]) + int(expansions), _UNLIMITED)
+        last = min(int(self._counters[EXPANDED]) + int(expansions), UNLIMITED)
         while True:
             search.outcome = advance_(
                 last - int(self._counters[EXPANDED]),
@@ -731,37 +730,11 @@ def find_path(
 
 _ALL_OPEN = Profile(np.ones(256))
 
-E = TypeVar("E", bound=Enum)
-
-
-def _checked_enum(field: str, value: object, kind: type[E]) -> E:
-    try:
-        return kind(value)
-    except ValueError:
-        names = ", ".join(member.name for member in kind)
-        raise InputError(
-            field, value, f"is not a {kind.__name__}", f"choose one of {names}"
-        ) from None
-
 
 def _checked_profile(profile: object) -> Profile:
     if isinstance(profile, Profile):
         return profile
     raise InputError("profile", profile, "is not a Profile", "make one from class costs")
-
-
-def _checked_number(field: str, value: object, least: float, remedy: str) -> float:
-    if isinstance(value, (int, float, np.integer, np.floating)) and least <= value < math.inf:
-        return float(value)
-    raise InputError(field, value, "is out of bounds", remedy)
-
-
-def _checked_expansions(field: str, value: object) -> int:
-    if value is None:
-        return _UNLIMITED
-    if isinstance(value, (int, np.integer)) and value >= 1:
-        return min(int(value), _UNLIMITED)
-    raise InputError(field, value, "is not a number of expansions", "give 1 or more")
 
 
 def _checked_query_cells(grid: Grid, field: str, cells: ArrayLike | None) -> NDArray[np.int64]:

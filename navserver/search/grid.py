@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from operator import index
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -20,12 +21,17 @@ from navserver.search.costs import BlockMinima, CostModel, Terrain
 from navserver.search.derived import DerivedArrays, Edit, MoveMasks
 from navserver.search.moves import DiagonalMode, mask_table
 from navserver.search.profile import DEFAULT_PROFILE, N_CLASSES, SOLID, Profile
+from navserver.search.validation import (
+    MAX_SIDE,
+    checked_classes,
+    checked_position,
+    checked_transform,
+    checked_values,
+    checked_weight,
+)
 from navserver.status import CellError, InputError
 
 __all__ = ["DEFAULT_PROFILE", "MAX_SIDE", "SOLID", "CostModel", "DiagonalMode", "Grid", "Profile"]
-
-MAX_SIDE = 8192
-"""Most cells a side."""
 
 _NO_CELL_SCALE = np.empty(0, np.float32)
 
@@ -33,7 +39,7 @@ _NO_CELL_SCALE = np.empty(0, np.float32)
 class _Target(NamedTuple):
     """The cells of an edit: an index into [y, x] arrays, and the same for the minima."""
 
-    index: Any
+    where: Any
     shape: tuple[int, ...]
     rectangle: tuple[int, int, int, int] | None
     cells: NDArray[np.int64]
@@ -85,10 +91,10 @@ class Grid:
         region_position: tuple[int, int] = (0, 0),
         transform: ArrayLike | None = None,
     ) -> None:
-        self._classes = _checked_classes(classes).copy()
+        self._classes = checked_classes(classes).copy()
         self.height, self.width = self._classes.shape
-        self.region_position = _checked_position("region_position", region_position)
-        self.transform = _checked_transform(transform)
+        self.region_position = checked_position("region_position", region_position)
+        self.transform = checked_transform(transform)
         """float64 array (2, 3), read-only: cell to world position of its centre."""
         self._inverse = np.linalg.inv(np.vstack([self.transform, [0.0, 0.0, 1.0]]))[:2]
         self.version = 1
@@ -154,7 +160,7 @@ class Grid:
                 raise InputError(
                     name, side, "is not a size", f"give an integer from 1 to {MAX_SIDE}"
                 )
-        value = _checked_values("class_id", class_id, np.uint8, (), (0, 0))
+        value = checked_values("class_id", class_id, np.uint8, (), (0, 0))
         return cls(np.full((height, width), value, np.uint8), **keywords)
 
     def __repr__(self) -> str:
@@ -226,12 +232,12 @@ class Grid:
         """
         try:
             x, y = cell
-            column = x.__index__() - self.region_position[0]
-            row = y.__index__() - self.region_position[1]
-        except (AttributeError, TypeError, ValueError):
+            column = index(x) - self.region_position[0]
+            row = index(y) - self.region_position[1]
+        except (TypeError, ValueError):
             raise CellError(field, cell, "is not a cell", "give two integers (x, y)") from None
         if 0 <= column < self.width and 0 <= row < self.height:
-            return int(row * self.width + column)
+            return row * self.width + column
         raise CellError(field, cell, "lies outside the map", self._extent())
 
     def flat_indices(self, cells: ArrayLike, field: str = "cells") -> NDArray[np.int64]:
@@ -402,7 +408,7 @@ class Grid:
                 raise InputError(
                     "overlays", name, "is not a layer of the grid", f"its layers: {known}"
                 )
-            used[name] = _checked_weight(f"overlays[{name!r}]", weight)
+            used[name] = checked_weight(f"overlays[{name!r}]", weight)
         used = {name: weight for name, weight in used.items() if weight > 0.0}
         rows = np.array([self._layer_rows[name] for name in used], np.int64)
         return rows, np.array(list(used.values()), np.float64)
@@ -578,8 +584,8 @@ class Grid:
         InputError
             If anything is out of bounds; then nothing has changed.
         """
-        x, y = _checked_position("position", position)
-        width, height = _checked_position("size", size)
+        x, y = checked_position("position", position)
+        width, height = checked_position("size", size)
         if width < 1 or height < 1:
             raise CellError("size", size, "is not a size", "give width and height of 1 or more")
         for corner in ((x, y), (x + width - 1, y + height - 1)):
@@ -659,8 +665,8 @@ class Grid:
         return self._rectangle_target(0, 0, self.width, self.height)
 
     def _rectangle_target(self, x0: int, y0: int, x1: int, y1: int) -> _Target:
-        index = (slice(y0, y1), slice(x0, x1))
-        return _Target(index, (y1 - y0, x1 - x0), (x0, y0, x1, y1), np.empty(0, np.int64))
+        where = (slice(y0, y1), slice(x0, x1))
+        return _Target(where, (y1 - y0, x1 - x0), (x0, y0, x1, y1), np.empty(0, np.int64))
 
     def _cells_target(self, flat: NDArray[np.int64]) -> _Target:
         return _Target((flat // self.width, flat % self.width), flat.shape, None, flat)
@@ -705,15 +711,15 @@ class Grid:
         self, field: str, values: ArrayLike, dtype: DTypeLike, target: _Target
     ) -> NDArray[Any]:
         if target.rectangle is None:
-            return _checked_values(field, values, dtype, target.shape)
+            return checked_values(field, values, dtype, target.shape)
         x0, y0 = target.rectangle[:2]
         origin = (x0 + self.region_position[0], y0 + self.region_position[1])
-        return _checked_values(field, values, dtype, target.shape, origin)
+        return checked_values(field, values, dtype, target.shape, origin)
 
     def _write_classes(self, target: _Target, values: NDArray[np.uint8]) -> None:
-        before = self._classes[target.index].copy()
-        self._classes[target.index] = values
-        after = self._classes[target.index]
+        before = self._classes[target.where].copy()
+        self._classes[target.where] = values
+        after = self._classes[target.where]
         if target.rectangle is None and target.cells.size > 1:
             # A cell that stands twice would be counted twice.
             cells, first = np.unique(target.cells, return_index=True)
@@ -728,7 +734,7 @@ class Grid:
         if self._scale is None:
             self._scale = np.ones((self.height, self.width), np.float32)
             self._scale_minima = None
-        self._scale[target.index] = values
+        self._scale[target.where] = values
         if self._scale_minima is None:
             self._scale_minima = BlockMinima(self._scale)
         else:
@@ -746,7 +752,7 @@ class Grid:
                 BlockMinima(self._layer(other))
                 for other in sorted(self._layer_rows, key=self._layer_rows.__getitem__)
             ]
-        self._layer(name)[target.index] = values
+        self._layer(name)[target.where] = values
         _update_minima(self._layer_minima[self._layer_rows[name]], target)
 
     def _layer(self, name: str) -> NDArray[np.float32]:
@@ -862,108 +868,6 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 def _update_minima(minima: BlockMinima, target: _Target) -> None:
     if target.rectangle is None:
-        minima.update_cells(target.index[1], target.index[0])
+        minima.update_cells(target.where[1], target.where[0])
     else:
         minima.update(*target.rectangle)
-
-
-def _checked_position(field: str, position: object) -> tuple[int, int]:
-    try:
-        x, y = position  # type: ignore[misc]
-        pair = (int(x.__index__()), int(y.__index__()))
-    except (AttributeError, TypeError, ValueError):
-        raise InputError(
-            field, position, "is not a pair of integers", "give two integers"
-        ) from None
-    if max(abs(pair[0]), abs(pair[1])) > 2**30:
-        raise InputError(field, position, "is too far out", "stay within -2**30..2**30")
-    return pair
-
-
-def _checked_weight(field: str, weight: object) -> float:
-    if isinstance(weight, (int, float, np.integer, np.floating)) and 0 <= weight <= 1e38:
-        return float(weight)
-    raise InputError(field, weight, "is not a weight", "give a finite number >= 0")
-
-
-def _checked_transform(transform: ArrayLike | None) -> NDArray[np.float64]:
-    matrix = np.eye(2, 3)
-    if transform is not None:
-        try:
-            matrix = np.array(transform, np.float64)
-        except (TypeError, ValueError):
-            matrix = np.empty(0)
-    if matrix.shape != (2, 3) or not np.isfinite(matrix).all():
-        raise InputError(
-            "transform", transform, "is not a 2 x 3 matrix of finite numbers",
-            "give [[a, b, x], [c, d, y]]",
-        )  # fmt: skip
-    if abs(np.linalg.det(matrix[:, :2])) < 1e-12 * max(1e-30, np.abs(matrix[:, :2]).max() ** 2):
-        raise InputError(
-            "transform", transform, "cannot be inverted", "give axes that are not parallel"
-        )
-    matrix.flags.writeable = False
-    return matrix
-
-
-def _checked_classes(classes: ArrayLike) -> NDArray[np.uint8]:
-    array = np.asarray(classes)
-    if array.ndim != 2 or array.size == 0:
-        raise InputError(
-            "classes", array.shape, "is not a shape of a map", "give a 2-D array (height, width)"
-        )
-    if max(array.shape) > MAX_SIDE:
-        raise InputError(
-            "classes", array.shape, "is too large",
-            f"give at most {MAX_SIDE} x {MAX_SIDE} cells",
-        )  # fmt: skip
-    if array.dtype == np.bool_:
-        raise InputError(
-            "classes", array.dtype, "is not a dtype of classes",
-            "use Grid.from_blocked for walls and ground",
-        )  # fmt: skip
-    return np.ascontiguousarray(_checked_values("classes", array, np.uint8, array.shape, (0, 0)))
-
-
-def _checked_values(
-    field: str,
-    values: ArrayLike,
-    dtype: DTypeLike,
-    shape: tuple[int, ...],
-    origin: tuple[int, int] | None = None,
-) -> NDArray[Any]:
-    """Return the values as uint8 classes or as finite float32 >= 0, or name the bad one."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise InputError(field, values, "is ragged", f"give the shape {shape}") from None
-    if array.shape not in ((), shape):
-        raise InputError(
-            field, array.shape, "is not the shape of the cells", f"give a scalar or {shape}"
-        )
-    if dtype == np.uint8:
-        if array.dtype.kind not in "iu":
-            raise InputError(
-                field, array.dtype, "is not a dtype of classes", "give integers from 0 to 255"
-            )
-        good = (array >= 0) & (array < N_CLASSES)
-        remedy = "give an integer from 0 to 255"
-    else:
-        if array.dtype.kind not in "iuf":
-            raise InputError(field, array.dtype, "is not a dtype of numbers", "give floats")
-        with np.errstate(over="ignore"):
-            array = array.astype(np.float32)
-        good = np.isfinite(array) & (array >= 0)
-        remedy = "give a finite number >= 0 (to block a cell, set its class)"
-    if not good.all():
-        position = np.unravel_index(int(np.argmin(good)), array.shape)
-        raise InputError(
-            field + _place(position, origin), array[position].item(), "is out of bounds", remedy
-        )
-    return array.astype(dtype, copy=False)
-
-
-def _place(position: tuple[Any, ...], origin: tuple[int, int] | None) -> str:
-    if len(position) == 2 and origin is not None:
-        return f" of cell ({position[1] + origin[0]}, {position[0] + origin[1]})"
-    return f"[{position[0]}]" if position else ""

@@ -33,11 +33,9 @@ def corner_open_(masks: NDArray[np.uint8], cell: int, sx: int, sy: int) -> bool:
     """Return whether a segment may leave a cell exactly through a corner."""
     horizontal = straight_(sx, False)
     vertical = straight_(sy, True)
-    if sx > 0:
-        diagonal = 1 if sy > 0 else 7
-    else:
-        diagonal = 3 if sy > 0 else 5
-    if masks[cell] >> diagonal & 1:
+    east = 1 if sy > 0 else 7
+    west = 3 if sy > 0 else 5
+    if masks[cell] >> (east if sx > 0 else west) & 1:
         return True
     # Under NEVER no mask has a diagonal; under the other modes this asks no less than they do.
     sides = masks[cell] >> horizontal & 1 and masks[cell] >> vertical & 1
@@ -148,8 +146,8 @@ def line_of_sight(
     True
     """
     single = np.ndim(start) == 1 and np.ndim(goal) == 1
-    starts = grid.flat_indices([start] if single else start, "start")
-    goals = grid.flat_indices([goal] if single else goal, "goal")
+    starts = grid.flat_indices(np.atleast_2d(start), "start")
+    goals = grid.flat_indices(np.atleast_2d(goal), "goal")
     if starts.size != goals.size:
         raise CellError(
             "goal", goals.size, "cells do not go with the starts", f"give {starts.size}"

@@ -354,10 +354,8 @@ def override_nodes_(
     for cell in ignored_cells:
         nodes.words[2 * cell] = (stamp << STAMP_SHIFT) | OPENS
     for i in range(blocked_cells.size + ignored_cells.size):
-        if i < blocked_cells.size:
-            cell = blocked_cells[i]
-        else:
-            cell = ignored_cells[i - blocked_cells.size]
+        j = i - blocked_cells.size
+        cell = blocked_cells[i] if j < 0 else ignored_cells[j]
         y = cell // terrain.width
         x = cell - y * terrain.width
         for ny in range(max(y - 1, 0), min(y + 2, terrain.height)):

@@ -1,0 +1,320 @@
+"""Checks of what callers pass; each names the field, the value and the remedy."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from operator import index
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from navserver.search.profile import N_CLASSES
+from navserver.status import InputError
+
+__all__ = [
+    "MAX_SIDE",
+    "UNLIMITED",
+    "checked_classes",
+    "checked_count",
+    "checked_enum",
+    "checked_number",
+    "checked_position",
+    "checked_transform",
+    "checked_values",
+    "checked_weight",
+]
+
+MAX_SIDE = 8192
+"""Most cells a side."""
+
+UNLIMITED = 1 << 62
+"""What a count without limit is to a kernel."""
+
+E = TypeVar("E", bound=Enum)
+
+
+def checked_position(field: str, position: Any) -> tuple[int, int]:
+    """Return a pair of integers within -2**30..2**30.
+
+    Parameters
+    ----------
+    field : str
+        How an error names it.
+    position : object
+        What was given.
+
+    Returns
+    -------
+    (int, int)
+        The pair.
+
+    Raises
+    ------
+    InputError
+        Otherwise.
+    """
+    try:
+        x, y = position
+        pair = (index(x), index(y))
+    except (TypeError, ValueError):
+        raise InputError(
+            field, position, "is not a pair of integers", "give two integers"
+        ) from None
+    if max(abs(pair[0]), abs(pair[1])) > 2**30:
+        raise InputError(field, position, "is too far out", "stay within -2**30..2**30")
+    return pair
+
+
+def checked_weight(field: str, weight: object) -> float:
+    """Return a finite weight >= 0.
+
+    Parameters
+    ----------
+    field : str
+        How an error names it.
+    weight : object
+        What was given.
+
+    Returns
+    -------
+    float
+        The weight.
+
+    Raises
+    ------
+    InputError
+        Otherwise.
+    """
+    if isinstance(weight, (int, float, np.integer, np.floating)) and 0 <= weight <= 1e38:
+        return float(weight)
+    raise InputError(field, weight, "is not a weight", "give a finite number >= 0")
+
+
+def checked_transform(transform: ArrayLike | None) -> NDArray[np.float64]:
+    """Return an invertible affine transform.
+
+    Parameters
+    ----------
+    transform : array-like or None
+        What was given; None is the identity.
+
+    Returns
+    -------
+    float64 array (2, 3)
+        Read-only.
+
+    Raises
+    ------
+    InputError
+        Otherwise.
+    """
+    try:
+        matrix: NDArray[np.float64] = np.array(
+            np.eye(2, 3) if transform is None else transform, np.float64
+        )
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.shape != (2, 3) or not np.isfinite(matrix).all():
+        raise InputError(
+            "transform", transform, "is not a 2 x 3 matrix of finite numbers",
+            "give [[a, b, x], [c, d, y]]",
+        )  # fmt: skip
+    if abs(np.linalg.det(matrix[:, :2])) < 1e-12 * max(1e-30, np.abs(matrix[:, :2]).max() ** 2):
+        raise InputError(
+            "transform", transform, "cannot be inverted", "give axes that are not parallel"
+        )
+    matrix.flags.writeable = False
+    return matrix
+
+
+def checked_classes(classes: ArrayLike) -> NDArray[np.uint8]:
+    """Return the classes of a map of allowed size.
+
+    Parameters
+    ----------
+    classes : array-like
+        What was given.
+
+    Returns
+    -------
+    uint8 array (height, width)
+        C-contiguous, perhaps the array given.
+
+    Raises
+    ------
+    InputError
+        Otherwise.
+    """
+    array = np.asarray(classes)
+    if array.ndim != 2 or array.size == 0:
+        raise InputError(
+            "classes", array.shape, "is not a shape of a map", "give a 2-D array (height, width)"
+        )
+    if max(array.shape) > MAX_SIDE:
+        raise InputError(
+            "classes", array.shape, "is too large",
+            f"give at most {MAX_SIDE} x {MAX_SIDE} cells",
+        )  # fmt: skip
+    if array.dtype == np.bool_:
+        raise InputError(
+            "classes", array.dtype, "is not a dtype of classes",
+            "use Grid.from_blocked for walls and ground",
+        )  # fmt: skip
+    return np.ascontiguousarray(checked_values("classes", array, np.uint8, array.shape, (0, 0)))
+
+
+def checked_values(
+    field: str,
+    values: ArrayLike,
+    dtype: DTypeLike,
+    shape: tuple[int, ...],
+    origin: tuple[int, int] | None = None,
+) -> NDArray[Any]:
+    """Return values for cells, as uint8 classes or as finite float32 >= 0.
+
+    Parameters
+    ----------
+    field : str
+        How an error names them.
+    values : array-like
+        What was given.
+    dtype : dtype
+        uint8 or float32.
+    shape : tuple of int
+        Shape of the cells; a scalar is accepted as well.
+    origin : (int, int), optional
+        Cell of the first value of a rectangle, to name a bad one by its cell.
+
+    Returns
+    -------
+    array of the dtype
+        Of the shape given, or ().
+
+    Raises
+    ------
+    InputError
+        Otherwise.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(field, values, "is ragged", f"give the shape {shape}") from None
+    if array.shape not in ((), shape):
+        raise InputError(
+            field, array.shape, "is not the shape of the cells", f"give a scalar or {shape}"
+        )
+    if dtype == np.uint8:
+        if array.dtype.kind not in "iu":
+            raise InputError(
+                field, array.dtype, "is not a dtype of classes", "give integers from 0 to 255"
+            )
+        good = (array >= 0) & (array < N_CLASSES)
+        remedy = "give an integer from 0 to 255"
+    else:
+        if array.dtype.kind not in "iuf":
+            raise InputError(field, array.dtype, "is not a dtype of numbers", "give floats")
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float32)
+        good = np.isfinite(array) & (array >= 0)
+        remedy = "give a finite number >= 0 (to block a cell, set its class)"
+    if not good.all():
+        position = np.unravel_index(int(np.argmin(good)), array.shape)
+        raise InputError(
+            field + _place(position, origin), array[position].item(), "is out of bounds", remedy
+        )
+    return array.astype(dtype, copy=False)
+
+
+def _place(position: tuple[Any, ...], origin: tuple[int, int] | None) -> str:
+    if len(position) == 2 and origin is not None:
+        return f" of cell ({position[1] + origin[0]}, {position[0] + origin[1]})"
+    return f"[{position[0]}]" if position else ""
+
+
+def checked_enum(field: str, value: object, kind: type[E]) -> E:
+    """Return a member of an enumeration.
+
+    Parameters
+    ----------
+    field : str
+        How an error names it.
+    value : object
+        A member or its value.
+    kind : type
+        The enumeration.
+
+    Returns
+    -------
+    Enum
+        The member.
+
+    Raises
+    ------
+    InputError
+        Otherwise.
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        names = ", ".join(member.name for member in kind)
+        raise InputError(
+            field, value, f"is not a {kind.__name__}", f"choose one of {names}"
+        ) from None
+
+
+def checked_number(field: str, value: object, least: float, remedy: str) -> float:
+    """Return a finite number.
+
+    Parameters
+    ----------
+    field : str
+        How an error names it.
+    value : object
+        What was given.
+    least : float
+        Its lower bound.
+    remedy : str
+        What an error advises.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    InputError
+        Otherwise.
+    """
+    if isinstance(value, (int, float, np.integer, np.floating)) and least <= value < math.inf:
+        return float(value)
+    raise InputError(field, value, "is out of bounds", remedy)
+
+
+def checked_count(field: str, value: object) -> int:
+    """Return a positive count.
+
+    Parameters
+    ----------
+    field : str
+        How an error names it.
+    value : object
+        What was given; None is `UNLIMITED`.
+
+    Returns
+    -------
+    int
+        The count, at most `UNLIMITED`.
+
+    Raises
+    ------
+    InputError
+        Otherwise.
+    """
+    if value is None:
+        return UNLIMITED
+    if isinstance(value, (int, np.integer)) and value >= 1:
+        return min(int(value), UNLIMITED)
+    raise InputError(field, value, "is not a count", "give an integer of 1 or more")
