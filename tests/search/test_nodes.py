@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import heapq
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navserver.search import nodes as nodes_module
+from navserver.search.astar import AStar, find_path
+from navserver.search.grid import Grid
+from navserver.search.nodes import (
+    CancelFlag,
+    NodePool,
+    OpenList,
+    SearchTrace,
+    pop_open_,
+    push_open_,
+)
+from navserver.status import InputError
+
+ENTRIES = st.tuples(
+    st.sampled_from((0.0, 0.5, 1.0, 2.0)), st.sampled_from((0.0, 0.5, 1.0)), st.integers(0, 5)
+)
+
+
+@given(st.lists(ENTRIES | st.none(), max_size=80))
+def test_the_open_list_gives_smaller_f_then_larger_g_then_smaller_cell(
+    entries: list[tuple[float, float, int] | None],
+) -> None:
+    open_list, size = OpenList.of(len(entries) + 1), 0
+    heap: list[tuple[float, float, int]] = []
+    for entry in [*entries, *[None] * len(entries)]:
+        if entry is not None:
+            f, g, cell = entry
+            size = push_open_(open_list, size, f, g, cell)
+            heapq.heappush(heap, (f, -g, cell))
+        elif heap:
+            f, minus_g, cell = heapq.heappop(heap)
+            assert (open_list.f[0], open_list.g[0], open_list.cell[0]) == (f, -minus_g, cell)
+            size = pop_open_(open_list, size)
+        assert size == len(heap)
+
+
+def test_a_grown_open_list_holds_the_same() -> None:
+    generator = random.Random(3)
+    open_list, size = OpenList.of(4), 0
+    heap = []
+    for _ in range(100):
+        f, g, cell = generator.random(), generator.random(), generator.randrange(9)
+        if size == open_list.f.size:
+            grown = open_list.grown()
+            assert grown.f.size == 2 * size
+            assert grown.g.size == grown.cell.size == grown.f.size
+            open_list = grown
+        size = push_open_(open_list, size, f, g, cell)
+        heap.append((f, -g, cell))
+    for f, minus_g, cell in sorted(heap):
+        assert (open_list.f[0], open_list.g[0], open_list.cell[0]) == (f, -minus_g, cell)
+        size = pop_open_(open_list, size)
+    assert size == 0
+
+
+def test_a_search_outgrows_its_open_list() -> None:
+    # Zero estimates over cheap rows beside dear ones keep many cells open at once.
+    classes = np.zeros((300, 300), np.uint8)
+    result = find_path(Grid(classes), (150, 150), (0, 0), algorithm="dijkstra")
+    assert result.found
+    search = AStar(Grid(classes))
+    capacity = search._open_list.f.size
+    noisy = np.random.default_rng(1).random((300, 300)).astype(np.float32) + 0.01
+    hard = AStar(Grid(classes, cell_scale=noisy))
+    found = hard.find_path((0, 0), (299, 299))
+    assert found.found
+    assert found.metrics.open_peak > capacity
+    again = hard.find_path((0, 0), (299, 299))
+    assert again.metrics == found.metrics
+    np.testing.assert_array_equal(again.cells, found.cells)
+
+
+def test_stamps_are_never_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = NodePool(10)
+    stamps = [pool.next_stamp() for _ in range(5)]
+    assert len(set(stamps)) == 5
+    assert 0 not in stamps, "0 is the stamp of cells that no search has seen"
+    monkeypatch.setattr(nodes_module, "_LAST_STAMP", stamps[-1])
+    pool.arrays.words[:] = stamps[0] << nodes_module.STAMP_SHIFT
+    first_again = pool.next_stamp()
+    assert first_again == stamps[0]
+    assert not pool.arrays.words.any(), "nodes of the first round look like new ones"
+
+
+def test_searches_are_the_same_when_the_stamps_begin_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(nodes_module, "_LAST_STAMP", 3)
+    blocked = np.random.default_rng(5).random((20, 20)) < 0.25
+    blocked[0, 0] = blocked[19, 19] = blocked[0, 19] = False
+    grid = Grid.from_blocked(blocked)
+    search = AStar(grid)
+    for _ in range(5):
+        for start, goal in [((0, 0), (19, 19)), ((19, 19), (19, 0)), ((19, 0), (0, 0))]:
+            mine = search.find_path(start, goal, blocked_cells=[(5, 5)], ignored_cells=[(7, 7)])
+            fresh = AStar(grid).find_path(
+                start, goal, blocked_cells=[(5, 5)], ignored_cells=[(7, 7)]
+            )
+            np.testing.assert_array_equal(mine.cells, fresh.cells)
+            assert mine.metrics == fresh.metrics
+
+
+def test_a_large_stamp_does_not_spill_into_other_bits() -> None:
+    grid = Grid.filled(12, 12)
+    fresh = AStar(grid).find_path((0, 3), (11, 11), blocked_cells=[(5, 5), (6, 6)])
+    search = AStar(grid)
+    search._pool._stamp = nodes_module._LAST_STAMP - 1
+    for _ in range(3):
+        result = search.find_path((0, 3), (11, 11), blocked_cells=[(5, 5), (6, 6)])
+        np.testing.assert_array_equal(result.cells, fresh.cells)
+        assert result.metrics == fresh.metrics
+
+
+def test_the_cancel_flag() -> None:
+    flag = CancelFlag()
+    assert flag.is_set is False
+    flag.set()
+    assert flag.is_set is True
+    flag.clear()
+    assert flag.is_set is False
+
+
+@pytest.mark.parametrize("capacity", [0, -1, 1.5, "9", None, 10**30, float("nan")])
+def test_unfit_trace_capacities_are_refused(capacity: Any) -> None:
+    with pytest.raises(InputError, match="capacity"):
+        SearchTrace(capacity)
+
+
+def test_a_trace_is_empty_until_a_search_has_ended() -> None:
+    trace = SearchTrace(4)
+    assert (trace.count, trace.truncated) == (0, False)
+    assert trace.cells.shape == trace.parents.shape == (0, 2)
+    assert trace.g.shape == trace.h.shape == (0,)
+
+
+def test_a_trace_is_overwritten_by_the_next_search() -> None:
+    grid = Grid.filled(9, 1, region_position=(-4, 7))
+    trace = SearchTrace(100)
+    search = AStar(grid)
+    search.find_path((-4, 7), (4, 7), trace=trace)
+    assert trace.count == 9
+    search.find_path((-1, 7), (1, 7), trace=trace)
+    assert trace.count == 3
+    assert trace.cells.tolist() == [[-1, 7], [0, 7], [1, 7]]
+    assert trace.parents.tolist() == [[-1, 7], [-1, 7], [0, 7]]
+    assert trace.g.tolist() == [0.0, 1.0, 2.0]
+    assert trace.h.tolist() == [2.0, 1.0, 0.0]
+    assert trace.cells.dtype == trace.parents.dtype == np.int32
+    grid.set_cell((-1, 7), 255)
+    search.find_path((-1, 7), (1, 7), trace=trace)
+    assert (trace.count, trace.truncated) == (0, False)
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 8, 9, 10])
+def test_a_trace_is_cut_at_its_capacity(capacity: int) -> None:
+    trace = SearchTrace(capacity)
+    result = find_path(Grid.filled(9, 1), (0, 0), (8, 0), trace=trace)
+    assert result.metrics.expanded == 9
+    assert trace.count == min(capacity, 9)
+    assert trace.truncated == (capacity < 9)
+    assert trace.cells[:, 0].tolist() == list(range(min(capacity, 9)))
