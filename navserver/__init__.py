@@ -6,6 +6,7 @@ from navserver.search.costs import CostModel
 from navserver.search.grid import Grid
 from navserver.search.heuristics import Heuristic
 from navserver.search.line_of_sight import line_of_sight
+from navserver.search.movement import Movement
 from navserver.search.moves import DiagonalMode
 from navserver.search.nodes import CancelFlag, SearchMetrics, SearchTrace
 from navserver.search.profile import DEFAULT_PROFILE, SOLID, Profile
@@ -37,6 +38,7 @@ __all__ = [
     "Heuristic",
     "InputError",
     "MapFileError",
+    "Movement",
     "NavserverError",
     "NoPathError",
     "PathResult",

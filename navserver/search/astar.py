@@ -8,14 +8,13 @@ for the weight.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import kernel, register_warm_up
-from navserver.search.costs import SQRT2, CostModel, Terrain, cell_cost_, step_cost_
+from navserver.search.costs import SQRT2, Terrain, cell_cost_, step_cost_
 from navserver.search.grid import Grid
 from navserver.search.heuristics import (
     OCTILE,
@@ -25,7 +24,8 @@ from navserver.search.heuristics import (
     distance_,
     least_unit_cost,
 )
-from navserver.search.moves import DX, DY, DiagonalMode
+from navserver.search.movement import Movement, MovementOptions
+from navserver.search.moves import DX, DY
 from navserver.search.nodes import (
     CLOSED,
     GENERATED,
@@ -48,10 +48,12 @@ from navserver.search.nodes import (
     push_open_,
     unpack_cells,
 )
-from navserver.search.profile import DEFAULT_PROFILE, Profile
 from navserver.search.results import PathResult
 from navserver.search.validation import UNLIMITED, checked_count, checked_enum, checked_number
 from navserver.status import CellError, Detail, GridChangedError, InputError, Status
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["ALGORITHMS", "AStar", "find_path"]
 
@@ -272,18 +274,10 @@ class AStar:
     ----------
     grid : Grid
         The map; each query sees it as it is then.
-    profile : Profile
-        Cost of each cell class.
-    diagonal_mode : DiagonalMode
-        When diagonal steps are allowed.
     heuristic : Heuristic, optional
         Default: MANHATTAN under NEVER, else OCTILE. ZERO makes it Dijkstra's algorithm.
     weight : float
         Factor >= 1 on the estimate: faster, and the cost is at most ``weight`` times the least.
-    cost_model : CostModel
-        How a step's cost follows from its two cells.
-    overlays : mapping of str to float, optional
-        Weight >= 0 of each of the grid's layers that counts.
     inexact : bool
         Accept a heuristic that overestimates; the result then promises nothing.
     max_expansions : int, optional
@@ -293,6 +287,8 @@ class AStar:
     allow_partial : bool
         Where the goal is not reached, return the path to the expanded cell nearest to it by
         octile distance, then of smaller g, then of smaller flat index.
+    **movement
+        Keywords of `Movement`: ``profile``, ``diagonal_mode``, ``cost_model``, ``overlays``.
 
     Raises
     ------
@@ -318,26 +314,20 @@ class AStar:
         self,
         grid: Grid,
         *,
-        profile: Profile = DEFAULT_PROFILE,
-        diagonal_mode: DiagonalMode = DiagonalMode.ONLY_IF_NO_OBSTACLES,
         heuristic: Heuristic | None = None,
         weight: float = 1.0,
-        cost_model: CostModel = CostModel.ENTERED,
-        overlays: Mapping[str, float] | None = None,
         inexact: bool = False,
         max_expansions: int | None = None,
         max_cost: float | None = None,
         allow_partial: bool = False,
+        **movement: Unpack[MovementOptions],
     ) -> None:
         self._grid = grid
-        self._profile = _checked_profile(profile)
-        self._diagonal_mode = checked_enum("diagonal_mode", diagonal_mode, DiagonalMode)
+        self._movement = Movement(**movement)
         if heuristic is None:
-            heuristic = best_heuristic(self._diagonal_mode)
+            heuristic = best_heuristic(self._movement.diagonal_mode)
         self._heuristic = checked_enum("heuristic", heuristic, Heuristic)
         self._weight = checked_number("weight", weight, 1.0, "give a finite number >= 1")
-        self._cost_model = checked_enum("cost_model", cost_model, CostModel)
-        self._overlays = dict(overlays or {})
         self._max_expansions = checked_count("max_expansions", max_expansions)
         self._max_cost = math.inf
         if max_cost is not None:
@@ -347,8 +337,8 @@ class AStar:
         if inexact:
             self._suboptimality = math.inf
         else:
-            check_heuristic(self._heuristic, self._diagonal_mode)
-        grid.overlay_rows(self._overlays)
+            check_heuristic(self._heuristic, self._movement.diagonal_mode)
+        grid.terrain(self._movement)
         self._pool = NodePool(grid.size)
         self._open_list = OpenList.of(1024)
         self._counters = np.zeros(7, np.int64)
@@ -533,14 +523,14 @@ class AStar:
         grid = self._grid
         if self._prepared_version == grid.version:
             return
-        self._terrain = grid.terrain(
-            self._profile, self._diagonal_mode, self._cost_model, self._overlays
+        self._terrain = grid.terrain(self._movement)
+        least = grid.least_cost(self._movement)
+        self._unit_cost = least_unit_cost(
+            0.0 if math.isinf(least) else least, self._movement.cost_model
         )
-        least = grid.least_cost(self._profile, self._overlays)
-        least = 0.0 if math.isinf(least) else least
-        self._unit_cost = least_unit_cost(least, self._cost_model)
-        ignoring = min(least, grid.least_cost(_ALL_OPEN, self._overlays))
-        self._unit_cost_ignoring = least_unit_cost(ignoring, self._cost_model)
+        self._unit_cost_ignoring = least_unit_cost(
+            grid.least_cost(self._movement, ignoring=True), self._movement.cost_model
+        )
         self._prepared_version = grid.version
 
     def _current(self) -> _Search:
@@ -648,12 +638,8 @@ def find_path(
     goal: tuple[int, int],
     *,
     algorithm: str = "astar",
-    profile: Profile = DEFAULT_PROFILE,
-    diagonal_mode: DiagonalMode = DiagonalMode.ONLY_IF_NO_OBSTACLES,
     heuristic: Heuristic | None = None,
     weight: float = 1.0,
-    cost_model: CostModel = CostModel.ENTERED,
-    overlays: Mapping[str, float] | None = None,
     inexact: bool = False,
     max_expansions: int | None = None,
     max_cost: float | None = None,
@@ -662,6 +648,7 @@ def find_path(
     ignored_cells: ArrayLike | None = None,
     cancel: CancelFlag | None = None,
     trace: SearchTrace | None = None,
+    **movement: Unpack[MovementOptions],
 ) -> PathResult:
     """Find one path; for many on one grid, keep an `AStar`.
 
@@ -673,12 +660,12 @@ def find_path(
         Cells x and y.
     algorithm : {"astar", "dijkstra"}
         Dijkstra's is A* with the heuristic ZERO.
-    profile, diagonal_mode, heuristic, weight, cost_model, overlays, inexact
-        As for `AStar`.
-    max_expansions, max_cost, allow_partial
+    heuristic, weight, inexact, max_expansions, max_cost, allow_partial
         As for `AStar`.
     blocked_cells, ignored_cells, cancel, trace
         As for `AStar.find_path`.
+    **movement
+        As for `AStar`.
 
     Returns
     -------
@@ -707,16 +694,13 @@ def find_path(
         heuristic = Heuristic.ZERO
     search = AStar(
         grid,
-        profile=profile,
-        diagonal_mode=diagonal_mode,
         heuristic=heuristic,
         weight=weight,
-        cost_model=cost_model,
-        overlays=overlays,
         inexact=inexact,
         max_expansions=max_expansions,
         max_cost=max_cost,
         allow_partial=allow_partial,
+        **movement,
     )
     return search.find_path(
         start,
@@ -726,15 +710,6 @@ def find_path(
         cancel=cancel,
         trace=trace,
     )
-
-
-_ALL_OPEN = Profile(np.ones(256))
-
-
-def _checked_profile(profile: object) -> Profile:
-    if isinstance(profile, Profile):
-        return profile
-    raise InputError("profile", profile, "is not a Profile", "make one from class costs")
 
 
 def _checked_query_cells(grid: Grid, field: str, cells: ArrayLike | None) -> NDArray[np.int64]:

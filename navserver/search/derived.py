@@ -1,4 +1,9 @@
-"""Arrays derived from a grid: built on first use, kept current on edits, bounded in bytes."""
+"""Arrays derived from a grid: built on first use, kept current on edits, bounded in bytes.
+
+A *space* says which cells one kind of body may stand on: the classes that a profile leaves open,
+or what of them is wide enough. Move masks, islands and the like are derived from a space. An edit
+of the grid goes to each space, which tells its dependents the cells that opened or closed.
+"""
 
 from __future__ import annotations
 
@@ -12,33 +17,69 @@ from numpy.typing import NDArray
 from navserver.search.moves import DiagonalMode, fill_masks_, mask_table, patch_masks_
 from navserver.search.profile import Profile
 
-__all__ = ["Derived", "DerivedArrays", "Edit", "MoveMasks"]
+__all__ = ["Change", "ClassSpace", "Derived", "DerivedArrays", "Edit", "MoveMasks", "Space"]
 
 
 class Edit(NamedTuple):
     """Classes that were written: a rectangle ``x0, y0, x1, y1``, else distinct flat cells."""
 
-    classes: NDArray[np.uint8]
     rectangle: tuple[int, int, int, int] | None
     cells: NDArray[np.int64]
     before: NDArray[np.uint8]
     after: NDArray[np.uint8]
 
 
-class Derived(Protocol):
-    """What is kept of a grid beside its own arrays."""
+class Change(NamedTuple):
+    """Distinct flat cells that opened or closed in a space."""
+
+    opened: NDArray[np.int64]
+    closed: NDArray[np.int64]
+
+
+class Space(Protocol):
+    """Which cells a body may stand on."""
+
+    @property
+    def cells(self) -> NDArray[np.uint8]:
+        """uint8 array (height, width): a value a cell, the same array for the space's life."""
+
+    @property
+    def open_table(self) -> NDArray[np.uint8]:
+        """uint8 array (256,): 1 for the values of `cells` that are open."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes held beside the grid's own arrays."""
 
-    def update(self, edit: Edit) -> None:
+    def update(self, edit: Edit) -> Change:
         """Take in an edit that has been written.
 
         Parameters
         ----------
         edit : Edit
             What was written.
+
+        Returns
+        -------
+        Change
+            What opened and closed.
+        """
+
+
+class Derived(Protocol):
+    """An array that depends on one space."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+
+    def update(self, change: Change) -> None:
+        """Take in a change of the space, which the space's cells already show.
+
+        Parameters
+        ----------
+        change : Change
+            What opened and closed; not empty.
         """
 
 
@@ -46,7 +87,7 @@ D = TypeVar("D", bound=Derived)
 
 
 class DerivedArrays:
-    """The derived arrays of one grid, least recently used out first.
+    """The spaces of one grid and what is derived from them, least recently used out first.
 
     Parameters
     ----------
@@ -56,51 +97,94 @@ class DerivedArrays:
 
     def __init__(self, max_bytes: int = 1 << 30) -> None:
         self.max_bytes = max_bytes
-        self._entries: OrderedDict[Hashable, Derived] = OrderedDict()
+        self._spaces: dict[Hashable, Space] = {}
+        self._entries: OrderedDict[tuple[Hashable, Hashable], Derived] = OrderedDict()
 
     @property
     def nbytes(self) -> int:
         """Bytes held now."""
-        return sum(entry.nbytes for entry in self._entries.values())
+        return sum(entry.nbytes for entry in self._entries.values()) + sum(
+            space.nbytes for space in self._spaces.values()
+        )
 
-    def get(self, key: Hashable, build: Callable[[], D]) -> D:
-        """Return the entry of a key, built if it is not there.
+    def space(self, key: Hashable, build: Callable[[], Space]) -> Space:
+        """Return the space of a key, built if it is not there.
 
         Parameters
         ----------
         key : hashable
-            Names the kind and all that it depends on.
+            Names the body and what blocks it.
         build : callable
-            Makes the entry from the grid as it is now.
+            Makes the space from the grid as it is now.
+
+        Returns
+        -------
+        Space
+            Kept current as long as anything derived from it is held.
+        """
+        space = self._spaces.get(key)
+        if space is None:
+            space = self._spaces[key] = build()
+        return space
+
+    def get(self, space_key: Hashable, kind: Hashable, build: Callable[[Space], D]) -> D:
+        """Return what is derived from a space that `space` has returned, built if need be.
+
+        Parameters
+        ----------
+        space_key : hashable
+            The key of the space.
+        kind : hashable
+            Names what is derived, and its parameters.
+        build : callable
+            Makes it from the space as it is now.
 
         Returns
         -------
         Derived
-            Kept current from now on, until it is dropped for space.
+            Kept current from now on, until it is dropped for room or by a very large edit.
         """
+        key = (space_key, kind)
         entry = self._entries.get(key)
         if entry is None:
-            entry = self._entries[key] = build()
-            while len(self._entries) > 1 and self.nbytes > self.max_bytes:
-                self._entries.popitem(last=False)
+            entry = self._entries[key] = build(self._spaces[space_key])
+            self._drop(lambda: self.nbytes > self.max_bytes)
         else:
             self._entries.move_to_end(key)
         return entry  # type: ignore[return-value]
 
+    def _drop(self, too_much: Callable[[], bool]) -> None:
+        while len(self._entries) > 1 and too_much():
+            self._entries.popitem(last=False)
+            used = {space_key for space_key, _ in self._entries}
+            for space_key in set(self._spaces) - used:
+                del self._spaces[space_key]
+
     def update(self, edit: Edit) -> None:
-        """Pass an edit to every entry.
+        """Pass an edit on to every space and what is derived from it.
 
         Parameters
         ----------
         edit : Edit
             What was written.
         """
-        for entry in self._entries.values():
-            entry.update(edit)
+        for space_key, space in self._spaces.items():
+            change = space.update(edit)
+            n_changed = change.opened.size + change.closed.size
+            if n_changed == 0:
+                continue
+            dependents = [key for key in self._entries if key[0] == space_key]
+            # Beyond that, to build anew on next use is cheaper.
+            if n_changed > max(64, space.cells.size // 16):
+                for key in dependents:
+                    del self._entries[key]
+            else:
+                for key in dependents:
+                    self._entries[key].update(change)
 
 
-class MoveMasks:
-    """One byte of allowed moves a cell, for one set of blocking classes and diagonal mode.
+class ClassSpace:
+    """The cells whose class a profile leaves open: the space of a body of one cell.
 
     Parameters
     ----------
@@ -108,38 +192,73 @@ class MoveMasks:
         The grid's own array.
     profile : Profile
         Says which classes block.
+    """
+
+    nbytes = 0
+
+    def __init__(self, classes: NDArray[np.uint8], profile: Profile) -> None:
+        self.cells = classes
+        self.open_table = np.isfinite(profile.costs).astype(np.uint8)
+
+    def update(self, edit: Edit) -> Change:
+        """Return what an edit opened and closed.
+
+        Parameters
+        ----------
+        edit : Edit
+            What was written.
+
+        Returns
+        -------
+        Change
+            Distinct flat cells.
+        """
+        before = self.open_table[edit.before]
+        after = self.open_table[edit.after]
+        return Change(
+            _edited_cells(edit, after > before, self.cells.shape[1]),
+            _edited_cells(edit, before > after, self.cells.shape[1]),
+        )
+
+
+def _edited_cells(edit: Edit, chosen: NDArray[np.bool_], width: int) -> NDArray[np.int64]:
+    if edit.rectangle is None:
+        return edit.cells[chosen]
+    x0, y0, _, _ = edit.rectangle
+    rows, columns = np.nonzero(chosen)
+    return (rows + y0) * width + (columns + x0)
+
+
+class MoveMasks:
+    """One byte of allowed moves a cell, for one space and diagonal mode.
+
+    Parameters
+    ----------
+    space : Space
+        The cells that a body may stand on.
     mode : DiagonalMode
         The diagonal rule.
     """
 
-    def __init__(self, classes: NDArray[np.uint8], profile: Profile, mode: DiagonalMode) -> None:
-        self._open_table = np.isfinite(profile.costs).astype(np.uint8)
+    def __init__(self, space: Space, mode: DiagonalMode) -> None:
+        self._space = space
         self._table = mask_table(mode)
-        self.masks = np.empty(classes.shape, np.uint8)
-        height, width = classes.shape
-        fill_masks_(classes, self._open_table, self._table, 0, 0, width, height, self.masks)
+        self.masks = np.empty(space.cells.shape, np.uint8)
+        height, width = space.cells.shape
+        fill_masks_(space.cells, space.open_table, self._table, 0, 0, width, height, self.masks)
 
     @property
     def nbytes(self) -> int:
         """Bytes held."""
         return self.masks.nbytes
 
-    def update(self, edit: Edit) -> None:
+    def update(self, change: Change) -> None:
         """Write the masks around the cells that opened or closed.
 
         Parameters
         ----------
-        edit : Edit
-            What was written.
+        change : Change
+            What opened and closed.
         """
-        changed = self._open_table[edit.before] != self._open_table[edit.after]
-        if not changed.any():
-            return
-        height, width = edit.classes.shape
-        tables = (self._open_table, self._table)
-        if edit.rectangle is None:
-            patch_masks_(edit.classes, *tables, edit.cells[changed], self.masks)
-        else:
-            x0, y0, x1, y1 = edit.rectangle
-            around = (max(x0 - 1, 0), max(y0 - 1, 0), min(x1 + 1, width), min(y1 + 1, height))
-            fill_masks_(edit.classes, *tables, *around, self.masks)
+        cells = np.concatenate([change.opened, change.closed])
+        patch_masks_(self._space.cells, self._space.open_table, self._table, cells, self.masks)

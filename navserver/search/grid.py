@@ -18,16 +18,17 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from navserver.search.costs import BlockMinima, CostModel, Terrain
-from navserver.search.derived import DerivedArrays, Edit, MoveMasks
+from navserver.search.derived import ClassSpace, DerivedArrays, Edit, MoveMasks, Space
+from navserver.search.movement import Movement
 from navserver.search.moves import DiagonalMode, mask_table
 from navserver.search.profile import DEFAULT_PROFILE, N_CLASSES, SOLID, Profile
 from navserver.search.validation import (
     MAX_SIDE,
     checked_classes,
+    checked_points,
     checked_position,
     checked_transform,
     checked_values,
-    checked_weight,
 )
 from navserver.status import CellError, InputError
 
@@ -91,15 +92,15 @@ class Grid:
         region_position: tuple[int, int] = (0, 0),
         transform: ArrayLike | None = None,
     ) -> None:
-        self._classes = checked_classes(classes).copy()
-        self.height, self.width = self._classes.shape
         self.region_position = checked_position("region_position", region_position)
+        self._classes = checked_classes(classes, self.region_position).copy()
+        self.height, self.width = self._classes.shape
         self.transform = checked_transform(transform)
         """float64 array (2, 3), read-only: cell to world position of its centre."""
         self._inverse = np.linalg.inv(np.vstack([self.transform, [0.0, 0.0, 1.0]]))[:2]
         self.version = 1
         """Starts at 1 and grows by 1 with every edit."""
-        self._class_counts = np.bincount(self._classes.reshape(-1), minlength=N_CLASSES)
+        self._class_counts = _count_classes(self._classes)
         self._scale: NDArray[np.float32] | None = None
         self._scale_minima: BlockMinima | None = None
         self._layer_rows: dict[str, int] = {}
@@ -160,7 +161,7 @@ class Grid:
                 raise InputError(
                     name, side, "is not a size", f"give an integer from 1 to {MAX_SIDE}"
                 )
-        value = checked_values("class_id", class_id, np.uint8, (), (0, 0))
+        value = checked_values("class_id", class_id, np.uint8, ())
         return cls(np.full((height, width), value, np.uint8), **keywords)
 
     def __repr__(self) -> str:
@@ -208,7 +209,7 @@ class Grid:
         """
         x, y = cell
         ox, oy = self.region_position
-        return 0 <= x - ox < self.width and 0 <= y - oy < self.height
+        return bool(0 <= x - ox < self.width and 0 <= y - oy < self.height)
 
     def flat_index(self, cell: tuple[int, int], field: str = "cell") -> int:
         """Return the flat index of a cell.
@@ -260,7 +261,10 @@ class Grid:
         CellError
             If the shape or dtype is wrong, or a cell lies outside the map; names its row.
         """
-        array = np.asarray(cells)
+        try:
+            array = np.asarray(cells)
+        except ValueError:
+            raise CellError(field, cells, "is ragged", "give the shape (n, 2)") from None
         if array.size == 0:
             return np.empty(0, np.int64)
         if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
@@ -323,7 +327,7 @@ class Grid:
             ``inf`` where the profile blocks.
         """
         flat = self.flat_index(cell)
-        rows, weights = self.overlay_rows(overlays)
+        rows, weights = self._overlay_rows(Movement(profile, overlays=overlays))
         cost = float(profile.costs[self._classes.reshape(-1)[flat]])
         if np.isinf(cost):
             return cost
@@ -350,7 +354,9 @@ class Grid:
         return blocked
 
     def move_masks(
-        self, profile: Profile = DEFAULT_PROFILE, diagonal_mode: DiagonalMode | None = None
+        self,
+        profile: Profile = DEFAULT_PROFILE,
+        diagonal_mode: DiagonalMode = DiagonalMode.ONLY_IF_NO_OBSTACLES,
     ) -> NDArray[np.uint8]:
         """Return the allowed moves of every cell, one bit a direction.
 
@@ -361,122 +367,118 @@ class Grid:
         ----------
         profile : Profile
             Cost of each class.
-        diagonal_mode : DiagonalMode, optional
-            Default: ONLY_IF_NO_OBSTACLES.
+        diagonal_mode : DiagonalMode
+            The rule of diagonal steps.
 
         Returns
         -------
         uint8 array (height, width)
             A read-only view.
         """
-        mode = DiagonalMode.ONLY_IF_NO_OBSTACLES if diagonal_mode is None else diagonal_mode
-        return _read_only(self._masks(profile, DiagonalMode(mode)))
-
-    def _masks(self, profile: Profile, mode: DiagonalMode) -> NDArray[np.uint8]:
-        key = ("masks", profile.blocked_key, int(mode))
-        derived = self.derived.get(key, lambda: MoveMasks(self._classes, profile, mode))
-        return derived.masks
+        return _read_only(self._masks(Movement(profile, diagonal_mode)))
 
     # What searches ask
 
-    def overlay_rows(
-        self, overlays: Mapping[str, float] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the layers that count, as rows of the stack and their weights.
+    def space(self, movement: Movement) -> Space:
+        """Return which cells a body may stand on, kept current on edits.
 
         Parameters
         ----------
-        overlays : mapping of str to float, optional
-            Weight of each layer, finite and >= 0; a weight of 0 leaves the layer out.
+        movement : Movement
+            The body.
 
         Returns
         -------
-        rows : int64 array (k,)
-            In the order of the layers' names.
-        weights : float64 array (k,)
-            All > 0.
-
-        Raises
-        ------
-        InputError
-            If a layer is unknown, or a weight is out of bounds.
+        Space
+            The grid's own, not a copy.
         """
-        used: dict[str, float] = {}
-        for name, weight in sorted((overlays or {}).items()):
+        return self.derived.space(
+            movement.space_key, lambda: ClassSpace(self._classes, movement.profile)
+        )
+
+    def _masks(self, movement: Movement) -> NDArray[np.uint8]:
+        self.space(movement)
+        mode = movement.diagonal_mode
+        return self.derived.get(
+            movement.space_key, ("masks", mode), lambda space: MoveMasks(space, mode)
+        ).masks
+
+    def _overlay_rows(self, movement: Movement) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the layers that count, as rows of the stack in the order of their names."""
+        for name, _ in movement.overlays:
             if name not in self._layer_rows:
                 known = ", ".join(sorted(self._layer_rows)) or "none yet"
                 raise InputError(
                     "overlays", name, "is not a layer of the grid", f"its layers: {known}"
                 )
-            used[name] = checked_weight(f"overlays[{name!r}]", weight)
-        used = {name: weight for name, weight in used.items() if weight > 0.0}
-        rows = np.array([self._layer_rows[name] for name in used], np.int64)
-        return rows, np.array(list(used.values()), np.float64)
+        rows = np.array([self._layer_rows[name] for name, _ in movement.overlays], np.int64)
+        return rows, np.array([weight for _, weight in movement.overlays], np.float64)
 
-    def terrain(
-        self,
-        profile: Profile,
-        diagonal_mode: DiagonalMode,
-        cost_model: CostModel,
-        overlays: Mapping[str, float] | None = None,
-    ) -> Terrain:
+    def terrain(self, movement: Movement) -> Terrain:
         """Return the arrays that kernels read; they are the grid's own, not copies.
 
         Parameters
         ----------
-        profile, diagonal_mode, cost_model, overlays
-            What the query chose.
+        movement : Movement
+            What the body pays and where it may step.
 
         Returns
         -------
         Terrain
             Valid for this version of the grid.
+
+        Raises
+        ------
+        InputError
+            If an overlay is not a layer of the grid.
         """
-        rows, weights = self.overlay_rows(overlays)
-        costs = profile.costs.astype(np.float64)
-        open_table = np.isfinite(costs).astype(np.uint8)
-        costs[open_table == 0] = 1.0
-        classes = self._classes.reshape(-1)
+        rows, weights = self._overlay_rows(movement)
+        masks = self._masks(movement)
+        space = self.space(movement)
+        costs = movement.profile.costs.astype(np.float64)
+        costs[np.isinf(costs)] = 1.0
         return Terrain(
             width=self.width,
             height=self.height,
-            masks=self._masks(profile, diagonal_mode).reshape(-1),
-            space=classes,
-            open_table=open_table,
-            mask_table=mask_table(diagonal_mode),
-            classes=classes,
+            masks=masks.reshape(-1),
+            space=space.cells.reshape(-1),
+            open_table=space.open_table,
+            mask_table=mask_table(movement.diagonal_mode),
+            classes=self._classes.reshape(-1),
             class_costs=costs,
             cell_scale=_NO_CELL_SCALE if self._scale is None else self._scale.reshape(-1),
             layers=self._layer_stack,
             layer_rows=rows,
             layer_weights=weights,
-            cost_model=int(cost_model),
+            cost_model=int(movement.cost_model),
         )
 
-    def least_cost(self, profile: Profile, overlays: Mapping[str, float] | None = None) -> float:
-        """Return a lower bound of the cost of every walkable cell.
+    def least_cost(self, movement: Movement, *, ignoring: bool = False) -> float:
+        """Return a lower bound of the cost of every cell that a body may enter.
 
         The bound is the least class cost present, times the least scale, plus the layers' least
         values by their weights: exact without scale and layers.
 
         Parameters
         ----------
-        profile : Profile
-            Cost of each class.
-        overlays : mapping of str to float, optional
-            Weight of each layer.
+        movement : Movement
+            What the body pays.
+        ignoring : bool
+            Whether a query may enter blocked cells, as class cost 1.
 
         Returns
         -------
         float
             ``inf`` where every cell is blocked.
         """
-        least = float(profile.costs[self._class_counts > 0].min())
+        least = float(movement.profile.costs[self._class_counts > 0].min())
+        if ignoring:
+            least = min(least, 1.0)
         if np.isinf(least):
             return least
         if self._scale_minima is not None:
             least *= self._scale_minima.least()
-        for row, weight in zip(*self.overlay_rows(overlays), strict=True):
+        for row, weight in zip(*self._overlay_rows(movement), strict=True):
             least += float(weight) * self._layer_minima[row].least()
         return least
 
@@ -701,6 +703,8 @@ class Grid:
         if cell_scale is not None:
             scale = self._checked("cell_scale", cell_scale, np.float32, target)
         overlays = {}
+        if layers is not None and not isinstance(layers, Mapping):
+            raise InputError("layers", layers, "is not a mapping", "give {name: values}")
         for name, values in (layers or {}).items():
             if not isinstance(name, str) or not name:
                 raise InputError("layers", name, "is not a layer's name", "give a string")
@@ -710,11 +714,16 @@ class Grid:
     def _checked(
         self, field: str, values: ArrayLike, dtype: DTypeLike, target: _Target
     ) -> NDArray[Any]:
-        if target.rectangle is None:
-            return checked_values(field, values, dtype, target.shape)
-        x0, y0 = target.rectangle[:2]
-        origin = (x0 + self.region_position[0], y0 + self.region_position[1])
-        return checked_values(field, values, dtype, target.shape, origin)
+        def cell_of(position: tuple[int, ...]) -> tuple[int, int] | None:
+            if target.rectangle is not None and position:
+                y, x = position[0] + target.rectangle[1], position[1] + target.rectangle[0]
+            elif target.rectangle is None and (position or target.cells.size == 1):
+                y, x = divmod(int(target.cells[position[0] if position else 0]), self.width)
+            else:
+                return None
+            return x + self.region_position[0], y + self.region_position[1]
+
+        return checked_values(field, values, dtype, target.shape, cell_of)
 
     def _write_classes(self, target: _Target, values: NDArray[np.uint8]) -> None:
         before = self._classes[target.where].copy()
@@ -726,9 +735,9 @@ class Grid:
             before, after = before[first], after[first]
         else:
             cells = target.cells
-        self._class_counts += np.bincount(after.reshape(-1), minlength=N_CLASSES)
-        self._class_counts -= np.bincount(before.reshape(-1), minlength=N_CLASSES)
-        self.derived.update(Edit(self._classes, target.rectangle, cells, before, after))
+        self._class_counts += _count_classes(after)
+        self._class_counts -= _count_classes(before)
+        self.derived.update(Edit(target.rectangle, cells, before, after))
 
     def _write_scale(self, target: _Target, values: NDArray[np.float32]) -> None:
         if self._scale is None:
@@ -773,7 +782,7 @@ class Grid:
         float64 array (..., 2)
             World positions.
         """
-        points = np.asarray(cells, np.float64)
+        points = checked_points("cells", cells)
         return points @ self.transform[:, :2].T + self.transform[:, 2]
 
     def world_to_cell(self, points: ArrayLike) -> NDArray[np.int32]:
@@ -794,8 +803,9 @@ class Grid:
         InputError
             If a position is not finite, or beyond 2**30 cells.
         """
-        world = np.asarray(points, np.float64)
-        cells = np.floor(world @ self._inverse[:, :2].T + self._inverse[:, 2] + 0.5)
+        world = checked_points("points", points)
+        with np.errstate(invalid="ignore", over="ignore"):
+            cells = np.floor(world @ self._inverse[:, :2].T + self._inverse[:, 2] + 0.5)
         if not (np.abs(cells) <= 2**30).all():
             raise InputError(
                 "points", points, "are not positions near the map", "give finite positions"
@@ -858,6 +868,15 @@ class Grid:
             region_position=self.region_position,
             transform=self.transform,
         )
+
+
+def _count_classes(classes: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return how many cells each class has; in parts, since bincount widens what it reads."""
+    counts = np.zeros(N_CLASSES, np.int64)
+    flat = classes.reshape(-1)
+    for begin in range(0, flat.size, 1 << 18):
+        counts += np.bincount(flat[begin : begin + (1 << 18)], minlength=N_CLASSES)
+    return counts
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

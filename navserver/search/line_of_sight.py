@@ -7,15 +7,18 @@ Voxel Traversal Algorithm for Ray Tracing" (1987).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import kernel, register_warm_up, subkernel
-from navserver.search.costs import CostModel
 from navserver.search.grid import Grid
-from navserver.search.moves import DiagonalMode
-from navserver.search.profile import DEFAULT_PROFILE, Profile
+from navserver.search.movement import Movement, MovementOptions
 from navserver.status import CellError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["line_of_sight"]
 
@@ -106,9 +109,7 @@ def line_of_sight(
     grid: Grid,
     start: ArrayLike,
     goal: ArrayLike,
-    *,
-    profile: Profile = DEFAULT_PROFILE,
-    diagonal_mode: DiagonalMode = DiagonalMode.ONLY_IF_NO_OBSTACLES,
+    **movement: Unpack[MovementOptions],
 ) -> bool | NDArray[np.bool_]:
     """Return whether the straight segment between two cells' centres is free.
 
@@ -122,10 +123,9 @@ def line_of_sight(
         The map.
     start, goal : (int, int) or array-like of int, shape (n, 2)
         Cells; one pair, or n pairs.
-    profile : Profile
-        Says which cells block.
-    diagonal_mode : DiagonalMode
-        Rule at corners.
+    **movement
+        Keywords of `Movement`; ``profile`` says which cells block, ``diagonal_mode`` rules at
+        corners.
 
     Returns
     -------
@@ -142,6 +142,7 @@ def line_of_sight(
     >>> grid = Grid.from_blocked([[False, False], [True, False]])
     >>> line_of_sight(grid, (0, 0), (1, 1))
     False
+    >>> from navserver.search.moves import DiagonalMode
     >>> line_of_sight(grid, (0, 0), (1, 1), diagonal_mode=DiagonalMode.ALWAYS)
     True
     """
@@ -152,7 +153,7 @@ def line_of_sight(
         raise CellError(
             "goal", goals.size, "cells do not go with the starts", f"give {starts.size}"
         )
-    terrain = grid.terrain(profile, DiagonalMode(diagonal_mode), CostModel.ENTERED)
+    terrain = grid.terrain(Movement(**movement))
     visible = np.empty(starts.size, np.bool_)
     line_of_sight_(
         terrain.masks, terrain.space, terrain.open_table, grid.width, starts, goals, visible

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +56,8 @@ class Profile:
                 table[_checked_class("costs", class_id)] = _checked_cost(f"costs[{class_id}]", cost)
         else:
             table[:] = _checked_table(costs)
+        # Makes one of the two zeros: profiles that compare equal must hash alike.
+        table += np.float32(0.0)
         table.flags.writeable = False
         self.costs: NDArray[np.float32] = table
         """float32 array of 256 costs, read-only."""
@@ -82,9 +85,11 @@ class Profile:
 
 def _checked_cost(field: str, cost: object) -> float:
     try:
-        value = float(cost)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InputError(field, cost, "is not a number", "give a cost >= 0, or inf") from None
+        value = float(cost if isinstance(cost, Real) else "")
+    except (ValueError, OverflowError):
+        raise InputError(
+            field, cost, "is not a number of float32", "give a cost >= 0, or inf"
+        ) from None
     if not value >= 0.0:
         raise InputError(field, cost, "is not a cost", "give a number >= 0, or inf to block")
     with np.errstate(over="ignore"):
@@ -103,7 +108,7 @@ def _checked_class(field: str, class_id: object) -> int:
 def _checked_table(costs: ArrayLike) -> NDArray[np.float32]:
     try:
         table = np.asarray(costs, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("costs", costs, "is not an array of numbers", "give 256 costs") from None
     if table.shape != (N_CLASSES,):
         raise InputError("costs", table.shape, "is not the shape (256,)", "give 256 costs")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import sys
+from collections.abc import Callable
 from enum import Enum
 from operator import index
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ __all__ = [
     "checked_count",
     "checked_enum",
     "checked_number",
+    "checked_points",
     "checked_position",
     "checked_transform",
     "checked_values",
@@ -31,6 +33,8 @@ MAX_SIDE = 8192
 
 UNLIMITED = 1 << 62
 """What a count without limit is to a kernel."""
+
+_LARGEST = sys.float_info.max
 
 E = TypeVar("E", bound=Enum)
 
@@ -65,6 +69,35 @@ def checked_position(field: str, position: Any) -> tuple[int, int]:
     if max(abs(pair[0]), abs(pair[1])) > 2**30:
         raise InputError(field, position, "is too far out", "stay within -2**30..2**30")
     return pair
+
+
+def checked_points(field: str, points: ArrayLike) -> NDArray[np.float64]:
+    """Return positions as floats.
+
+    Parameters
+    ----------
+    field : str
+        How an error names them.
+    points : array-like
+        What was given.
+
+    Returns
+    -------
+    float64 array (..., 2)
+        Finite or not.
+
+    Raises
+    ------
+    InputError
+        If they are not numbers in pairs.
+    """
+    try:
+        array = np.asarray(points, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(field, points, "are not numbers", "give the shape (..., 2)") from None
+    if array.ndim == 0 or array.shape[-1] != 2:
+        raise InputError(field, array.shape, "is not a shape of pairs", "give the shape (..., 2)")
+    return array
 
 
 def checked_weight(field: str, weight: object) -> float:
@@ -129,13 +162,17 @@ def checked_transform(transform: ArrayLike | None) -> NDArray[np.float64]:
     return matrix
 
 
-def checked_classes(classes: ArrayLike) -> NDArray[np.uint8]:
+def checked_classes(
+    classes: ArrayLike, region_position: tuple[int, int] = (0, 0)
+) -> NDArray[np.uint8]:
     """Return the classes of a map of allowed size.
 
     Parameters
     ----------
     classes : array-like
         What was given.
+    region_position : (int, int)
+        The cell of the top left corner, to name a bad one.
 
     Returns
     -------
@@ -147,7 +184,10 @@ def checked_classes(classes: ArrayLike) -> NDArray[np.uint8]:
     InputError
         Otherwise.
     """
-    array = np.asarray(classes)
+    try:
+        array = np.asarray(classes)
+    except ValueError:
+        raise InputError("classes", classes, "is ragged", "give rows of equal length") from None
     if array.ndim != 2 or array.size == 0:
         raise InputError(
             "classes", array.shape, "is not a shape of a map", "give a 2-D array (height, width)"
@@ -162,7 +202,15 @@ def checked_classes(classes: ArrayLike) -> NDArray[np.uint8]:
             "classes", array.dtype, "is not a dtype of classes",
             "use Grid.from_blocked for walls and ground",
         )  # fmt: skip
-    return np.ascontiguousarray(checked_values("classes", array, np.uint8, array.shape, (0, 0)))
+    return np.ascontiguousarray(
+        checked_values(
+            "classes",
+            array,
+            np.uint8,
+            array.shape,
+            lambda position: (position[1] + region_position[0], position[0] + region_position[1]),
+        )
+    )
 
 
 def checked_values(
@@ -170,7 +218,7 @@ def checked_values(
     values: ArrayLike,
     dtype: DTypeLike,
     shape: tuple[int, ...],
-    origin: tuple[int, int] | None = None,
+    cell_of: Callable[[tuple[int, ...]], tuple[int, int] | None] | None = None,
 ) -> NDArray[Any]:
     """Return values for cells, as uint8 classes or as finite float32 >= 0.
 
@@ -184,8 +232,8 @@ def checked_values(
         uint8 or float32.
     shape : tuple of int
         Shape of the cells; a scalar is accepted as well.
-    origin : (int, int), optional
-        Cell of the first value of a rectangle, to name a bad one by its cell.
+    cell_of : callable, optional
+        The cell that has the value at a position, or None; to name it if the value is bad.
 
     Returns
     -------
@@ -201,6 +249,8 @@ def checked_values(
         array = np.asarray(values)
     except ValueError:
         raise InputError(field, values, "is ragged", f"give the shape {shape}") from None
+    if array.dtype == dtype == np.uint8 and array.shape in ((), shape):
+        return array
     if array.shape not in ((), shape):
         raise InputError(
             field, array.shape, "is not the shape of the cells", f"give a scalar or {shape}"
@@ -222,15 +272,16 @@ def checked_values(
     if not good.all():
         position = np.unravel_index(int(np.argmin(good)), array.shape)
         raise InputError(
-            field + _place(position, origin), array[position].item(), "is out of bounds", remedy
+            field + _place(position, cell_of), array[position].item(), "is out of bounds", remedy
         )
     return array.astype(dtype, copy=False)
 
 
-def _place(position: tuple[Any, ...], origin: tuple[int, int] | None) -> str:
-    if len(position) == 2 and origin is not None:
-        return f" of cell ({position[1] + origin[0]}, {position[0] + origin[1]})"
-    return f"[{position[0]}]" if position else ""
+def _place(
+    position: tuple[Any, ...], cell_of: Callable[[tuple[int, ...]], tuple[int, int] | None] | None
+) -> str:
+    cell = None if cell_of is None else cell_of(tuple(int(i) for i in position))
+    return "" if cell is None else f" of cell {cell}"
 
 
 def checked_enum(field: str, value: object, kind: type[E]) -> E:
@@ -288,7 +339,7 @@ def checked_number(field: str, value: object, least: float, remedy: str) -> floa
     InputError
         Otherwise.
     """
-    if isinstance(value, (int, float, np.integer, np.floating)) and least <= value < math.inf:
+    if isinstance(value, (int, float, np.integer, np.floating)) and least <= value <= _LARGEST:
         return float(value)
     raise InputError(field, value, "is out of bounds", remedy)
 
