@@ -59,7 +59,7 @@ class BuiltinMap:
 
 
 def load_builtin(
-    name: str, *, width: int | None = None, height: int | None = None, seed: int = 1
+    name: str, *, width: int | None = None, height: int | None = None, seed: int | None = None
 ) -> BuiltinMap:
     """Generate a map.
 
@@ -69,8 +69,8 @@ def load_builtin(
         Which one.
     width, height : int, optional
         Cells, 16 to 8192; each map has a size of its own if left out.
-    seed : int
-        Another seed gives another map.
+    seed : int, optional
+        Another seed gives another map; each has one of its own if left out.
 
     Returns
     -------
@@ -91,7 +91,8 @@ def load_builtin(
     """
     if name not in BUILTIN_MAPS:
         raise InputError("name", name, "is no builtin map", f"use one of {', '.join(BUILTIN_MAPS)}")
-    build, usual_width, usual_height = BUILTIN_MAPS[name]
+    build, usual_width, usual_height, usual_seed = BUILTIN_MAPS[name]
+    seed = usual_seed if seed is None else seed
     width = usual_width if width is None else width
     height = usual_height if height is None else height
     for side, cells in (("width", width), ("height", height)):
@@ -196,12 +197,10 @@ def _build_caves(width: int, height: int, random: np.random.RandomState) -> Clas
 
 def _build_countryside(width: int, height: int, random: np.random.RandomState) -> Classes:
     """Grass, forest, swamp, lakes and rock by smooth noise, and two roads across."""
-    elevation = _smooth_noise(width, height, 22, random) + _smooth_noise(
-        width, height, 7, random
-    ) * np.float64(0.35)
-    wetness = _smooth_noise(width, height, 14, random)
-    low, shore, high = np.quantile(elevation, (0.14, 0.24, 0.87))
-    dry, wet = np.quantile(wetness, (0.45, 0.7))
+    elevation = _landscape(width, height, 24, random)
+    wetness = _landscape(width, height, 18, random)
+    low, shore, high = np.quantile(elevation, (0.12, 0.22, 0.86))
+    dry, wet = np.quantile(wetness, (0.5, 0.62))
     classes = np.zeros((height, width), np.uint8)
     classes[(elevation >= shore) & (wetness > dry)] = FOREST
     classes[(elevation < shore) & (wetness > wet)] = SWAMP
@@ -210,6 +209,16 @@ def _build_countryside(width: int, height: int, random: np.random.RandomState) -
     for level in (0.3, 0.72):
         _lay_road(classes, level, random)
     return classes
+
+
+def _landscape(
+    width: int, height: int, spacing: int, random: np.random.RandomState
+) -> NDArray[np.float64]:
+    """Return hills `spacing` cells apart, with smaller ones on them."""
+    hills = _smooth_noise(width, height, spacing, random)
+    hills += 0.5 * _smooth_noise(width, height, spacing // 2, random)
+    hills += 0.25 * _smooth_noise(width, height, spacing // 4, random)
+    return hills
 
 
 def _smooth_noise(
@@ -263,7 +272,15 @@ def _largest_region(walkable: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _far_ends(region: NDArray[np.bool_]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the region's cells nearest to the top left and the bottom right corner."""
+    """Return the region's cells nearest to the top left and the bottom right corner.
+
+    A rim of a twentieth of the shorter side is left free, where the region reaches further in.
+    """
+    rim = min(region.shape) // 20
+    inner = np.zeros_like(region)
+    inner[rim : region.shape[0] - rim, rim : region.shape[1] - rim] = True
+    if (region & inner).any():
+        region = region & inner
     ys, xs = np.nonzero(region)
     first = int((xs + ys).argmin())
     last = len(xs) - 1 - int((xs + ys)[::-1].argmax())
@@ -271,12 +288,12 @@ def _far_ends(region: NDArray[np.bool_]) -> tuple[tuple[int, int], tuple[int, in
 
 
 BUILTIN_MAPS: Mapping[
-    str, tuple[Callable[[int, int, np.random.RandomState], Classes], int, int]
+    str, tuple[Callable[[int, int, np.random.RandomState], Classes], int, int, int]
 ] = {
-    "rooms": (_build_rooms, 72, 36),
-    "maze": (_build_maze, 71, 35),
-    "obstacles": (_build_obstacles, 72, 36),
-    "caves": (_build_caves, 120, 72),
-    "countryside": (_build_countryside, 160, 96),
+    "rooms": (_build_rooms, 72, 36, 1),
+    "maze": (_build_maze, 71, 35, 1),
+    "obstacles": (_build_obstacles, 72, 36, 1),
+    "caves": (_build_caves, 120, 72, 1),
+    "countryside": (_build_countryside, 160, 96, 12),
 }
-"""Builder, width and height of each map by its name."""
+"""Builder, usual width, height and seed of each map by its name."""

@@ -121,14 +121,12 @@ def _luminance(path: str | PathLike[str], image: Image) -> NDArray[np.uint8]:
         values = np.asarray(image).astype(np.int64)
         if values.min() < 0 or values.max() > 0xFFFF:
             raise MapFileError(path, None, "the pixels exceed 16 bits", "save 8-bit or 16-bit grey")
-        upper: NDArray[np.uint8] = (values >> 8).astype(np.uint8)
-        return upper
+        return np.asarray(values >> 8, np.uint8)
     if image.mode in _ALPHA_MODES or "transparency" in image.info:
         pixels = np.asarray(image.convert("RGBA"))
         grey = np.asarray(image.convert("RGBA").convert("RGB").convert("L"))
         laid = grey.astype(np.uint16) * pixels[:, :, 3]
-        return ((laid + 127) // 255).astype(np.uint8)
+        return np.asarray((laid + 127) // 255, np.uint8)
     if image.mode in _RGB_MODES or image.mode == "P":
         image = image.convert("RGB")
-    luminance: NDArray[np.uint8] = np.array(image.convert("L"), np.uint8)
-    return luminance
+    return np.array(image.convert("L"), np.uint8)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from navserver.search.grid import Grid
 
-__all__ = ["ENDINGS", "FORMATS", "load_map"]
+__all__ = ["BUILTIN_PREFIX", "ENDINGS", "FORMATS", "load_map"]
 
 FORMATS: Mapping[str, Callable[[str | PathLike[str]], Grid]] = {
     "movingai": load_movingai,
@@ -45,7 +45,8 @@ ENDINGS: Mapping[str, str] = {
 }
 """Format of each file ending, in lower case."""
 
-_BUILTIN = "builtin:"
+BUILTIN_PREFIX = "builtin:"
+"""What a map name begins with that is no file but a generated map."""
 
 
 def load_map(
@@ -77,8 +78,8 @@ def load_map(
         If `format` is not a format.
     """
     shown = fspath(path)
-    if isinstance(path, str) and path.startswith(_BUILTIN):
-        return load_builtin(path.removeprefix(_BUILTIN)).grid
+    if isinstance(path, str) and path.startswith(BUILTIN_PREFIX):
+        return load_builtin(path.removeprefix(BUILTIN_PREFIX)).grid
     if format is None:
         ending = PurePath(shown).suffix.lower()
         if ending not in ENDINGS:

@@ -1,0 +1,70 @@
+"""The command line: ``navserver path``, ``check``, ``warmup``, ``demo``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from navserver import __version__
+from navserver.commands import check, demo, path, warmup
+from navserver.commands.arguments import Parser, join_cells
+from navserver.status import NavserverError
+
+__all__ = ["main"]
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def build_parser() -> Parser:
+    """Return the parser of the whole command line.
+
+    Returns
+    -------
+    Parser
+        Each command sets ``run``, called with the parsed arguments.
+    """
+    parser = Parser(
+        prog="navserver",
+        description="Pathfinding over grid maps: search, check, draw.",
+        epilog="navserver COMMAND --help says more. Exit codes: 0 done, 2 bad input, "
+        "1 as the command says.",
+    )
+    parser.add_argument("--version", action="version", version=f"navserver {__version__}")
+    commands = parser.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", required=True, parser_class=Parser
+    )
+    for command in (path, check, warmup, demo):
+        command.add_to(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The command line without the program's name; the process's own if left out.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    given = join_cells(sys.argv[1:] if arguments is None else arguments)
+    try:
+        parsed = build_parser().parse_args(given)
+        code: int = parsed.run(parsed)
+        sys.stdout.flush()
+    except NavserverError as error:
+        print(f"navserver: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:
+        # The reader has left; without this the interpreter complains when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code

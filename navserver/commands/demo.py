@@ -1,0 +1,89 @@
+"""``navserver demo``: a generated map, a path on it, a picture of the search."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from navserver.maps.builtin import load_builtin
+from navserver.maps.case import save_case
+from navserver.render import save_picture
+from navserver.search.astar import find_path
+from navserver.search.grid import Profile
+from navserver.search.nodes import SearchTrace
+from navserver.status import InputError
+
+__all__ = ["add_to", "run"]
+
+
+def add_to(commands: Any) -> None:
+    """State the command's arguments.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Where the command is added.
+    """
+    parser = commands.add_parser(
+        "demo",
+        help="find a path on a generated map and draw it",
+        description="Find a path across a generated countryside - roads cost 0.5 a cell, grass 1, "
+        "forest 2, swamp 4; lakes and rock block - and draw it.",
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--out",
+        default="navserver-demo",
+        metavar="DIR",
+        help="folder of the picture and of a case file to replay; default navserver-demo",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search, write the picture and say where it is.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        As `add_to` states them.
+
+    Returns
+    -------
+    int
+        0.
+    """
+    folder = Path(arguments.out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            "--out", arguments.out, f"cannot be made ({error.strerror})", "name another folder"
+        ) from None
+    scene = load_builtin("countryside")
+    profile = Profile(scene.class_costs)
+    trace = SearchTrace(2 * scene.grid.size)
+    result = find_path(scene.grid, scene.start, scene.goal, profile=profile, trace=trace)
+    result.raise_for_status()
+    picture = folder / "countryside.png"
+    save_picture(
+        picture,
+        scene.grid,
+        path=result.cells,
+        explored=trace.cells,
+        start=scene.start,
+        goal=scene.goal,
+        profile=profile,
+    )
+    case = folder / "countryside.json"
+    save_case(
+        case, scene.grid, scene.start, scene.goal, options={"profile": profile}, result=result
+    )
+    print(
+        f"A path across {scene.grid.width} x {scene.grid.height} cells of countryside: "
+        f"cost {result.cost:.6g}, {len(result.cells)} cells, "
+        f"{result.metrics.expanded} cells expanded."
+    )
+    print(f"picture: {picture}")
+    print(f"replay:  navserver path --case {case}")
+    return 0
