@@ -185,6 +185,7 @@ def make_environment() -> None:
 
 def install(command: Sequence[object]) -> None:
     environment = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_NO_INPUT="1")
+    environment.setdefault("PIP_RETRIES", "2")  # pip's own 5 take a minute without a network
     done = run(command, env=environment)
     if done.returncode:
         VENV_LOG.write_text(done.stdout, encoding="utf-8")
@@ -203,7 +204,7 @@ NETWORK_REMEDY = (
 
 def explain_pip(log: str) -> str:
     """One line for a failed installation: the cause, the remedy, and where the rest stands."""
-    errors = [line for line in log.splitlines() if line.startswith("ERROR:")]
+    errors = re.findall(r"^error: *(.+)$", log, re.IGNORECASE | re.MULTILINE)
     cause = errors[-1] if errors else last_line(log)
     if re.search(r"CERTIFICATE_VERIFY_FAILED|SSLError|TLS CA certificate", log):
         cause, remedy = "a package index's certificate cannot be verified", CERTIFICATES_REMEDY
@@ -264,8 +265,8 @@ def fetch(address: str) -> bytes:
         raise Stop(
             f"the certificate bundle cannot be read ({error}): {CERTIFICATES_REMEDY}"
         ) from None
-    request = urllib.request.Request(address, headers={"Accept": "text/html"})
     try:
+        request = urllib.request.Request(address, headers={"Accept": "text/html"})
         with urllib.request.urlopen(request, timeout=60, context=certificates) as answer:
             content = answer.read()
     except (OSError, ValueError) as error:  # URLError is an OSError
