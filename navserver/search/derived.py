@@ -7,6 +7,7 @@ of the grid goes to each space, which tells its dependents the cells that opened
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import NamedTuple, Protocol, TypeVar
@@ -89,6 +90,8 @@ D = TypeVar("D", bound=Derived)
 class DerivedArrays:
     """The spaces of one grid and what is derived from them, least recently used out first.
 
+    Threads that only read the grid still build and drop entries here, one at a time.
+
     Parameters
     ----------
     max_bytes : int
@@ -99,13 +102,16 @@ class DerivedArrays:
         self.max_bytes = max_bytes
         self._spaces: dict[Hashable, Space] = {}
         self._entries: OrderedDict[tuple[Hashable, Hashable], Derived] = OrderedDict()
+        self.lock = threading.RLock()
+        """Held over `space` and the `get` that needs it, so that the space is still there."""
 
     @property
     def nbytes(self) -> int:
         """Bytes held now."""
-        return sum(entry.nbytes for entry in self._entries.values()) + sum(
-            space.nbytes for space in self._spaces.values()
-        )
+        with self.lock:
+            return sum(entry.nbytes for entry in self._entries.values()) + sum(
+                space.nbytes for space in self._spaces.values()
+            )
 
     def space(self, key: Hashable, build: Callable[[], Space]) -> Space:
         """Return the space of a key, built if it is not there.
@@ -122,10 +128,11 @@ class DerivedArrays:
         Space
             Kept current as long as anything derived from it is held.
         """
-        space = self._spaces.get(key)
-        if space is None:
-            space = self._spaces[key] = build()
-        return space
+        with self.lock:
+            space = self._spaces.get(key)
+            if space is None:
+                space = self._spaces[key] = build()
+            return space
 
     def get(self, space_key: Hashable, kind: Hashable, build: Callable[[Space], D]) -> D:
         """Return what is derived from a space that `space` has returned, built if need be.
@@ -145,13 +152,14 @@ class DerivedArrays:
             Kept current from now on, until it is dropped for room or by a very large edit.
         """
         key = (space_key, kind)
-        entry = self._entries.get(key)
-        if entry is None:
-            entry = self._entries[key] = build(self._spaces[space_key])
-            self._drop(lambda: self.nbytes > self.max_bytes)
-        else:
-            self._entries.move_to_end(key)
-        return entry  # type: ignore[return-value]
+        with self.lock:
+            entry = self._entries.get(key)
+            if entry is None:
+                entry = self._entries[key] = build(self._spaces[space_key])
+                self._drop(lambda: self.nbytes > self.max_bytes)
+            else:
+                self._entries.move_to_end(key)
+            return entry  # type: ignore[return-value]
 
     def _drop(self, too_much: Callable[[], bool]) -> None:
         while len(self._entries) > 1 and too_much():

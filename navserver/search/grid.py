@@ -397,11 +397,12 @@ class Grid:
         )
 
     def _masks(self, movement: Movement) -> NDArray[np.uint8]:
-        self.space(movement)
         mode = movement.diagonal_mode
-        return self.derived.get(
-            movement.space_key, ("masks", mode), lambda space: MoveMasks(space, mode)
-        ).masks
+        with self.derived.lock:
+            self.space(movement)
+            return self.derived.get(
+                movement.space_key, ("masks", mode), lambda space: MoveMasks(space, mode)
+            ).masks
 
     def _overlay_rows(self, movement: Movement) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the layers that count, as rows of the stack in the order of their names."""
