@@ -786,6 +786,21 @@ class Grid:
         points = checked_points("cells", cells)
         return points @ self.transform[:, :2].T + self.transform[:, 2]
 
+    def world_to_cell_space(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return world positions in cells, unrounded; they may lie outside the map.
+
+        Parameters
+        ----------
+        points : array-like of float, shape (..., 2)
+            World positions.
+
+        Returns
+        -------
+        float64 array (..., 2)
+            Whole numbers are the cells' centres.
+        """
+        return checked_points("points", points) @ self._inverse[:, :2].T + self._inverse[:, 2]
+
     def world_to_cell(self, points: ArrayLike) -> NDArray[np.int32]:
         """Return the cells that hold world positions; they may lie outside the map.
 
@@ -804,9 +819,8 @@ class Grid:
         InputError
             If a position is not finite, or beyond 2**30 cells.
         """
-        world = checked_points("points", points)
         with np.errstate(invalid="ignore", over="ignore"):
-            cells = np.floor(world @ self._inverse[:, :2].T + self._inverse[:, 2] + 0.5)
+            cells = np.floor(self.world_to_cell_space(points) + 0.5)
         if not (np.abs(cells) <= 2**30).all():
             raise InputError(
                 "points", points, "are not positions near the map", "give finite positions"
