@@ -12,7 +12,7 @@ import copy
 import heapq
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -142,7 +142,7 @@ def cell_costs(
 # --- moves ---------------------------------------------------------------------------------------
 
 
-def move_allowed(walkable: Mapping[Cell, Any] | set[Cell], cell: Cell, to: Cell, mode: int) -> bool:
+def move_allowed(walkable: Container[Cell], cell: Cell, to: Cell, mode: int) -> bool:
     """Whether one step leads from ``cell`` to ``to`` under a diagonal mode."""
     dx, dy = to[0] - cell[0], to[1] - cell[1]
     if (dx, dy) not in DIRECTIONS or cell not in walkable or to not in walkable:
@@ -172,7 +172,7 @@ def step_cost(costs: Costs, cell: Cell, to: Cell, cost_model: int) -> float:
     return step_length(cell, to) * factor
 
 
-def neighbours(walkable: Mapping[Cell, Any] | set[Cell], cell: Cell, mode: int) -> list[Cell]:
+def neighbours(walkable: Container[Cell], cell: Cell, mode: int) -> list[Cell]:
     """The cells one legal step away, in the order of DIRECTIONS."""
     around = [(cell[0] + dx, cell[1] + dy) for dx, dy in DIRECTIONS]
     return [to for to in around if move_allowed(walkable, cell, to, mode)]
@@ -301,7 +301,9 @@ def admissible(heuristic: int, mode: int) -> bool:
     return heuristic != MANHATTAN or mode == NEVER
 
 
-def nearest_to_goal(expanded: Mapping[Cell, float], goal: Cell, index: Callable[[Cell], int]) -> Cell:
+def nearest_to_goal(
+    expanded: Mapping[Cell, float], goal: Cell, index: Callable[[Cell], int]
+) -> Cell:
     """The end of a partial path: least octile distance, then smaller g, then smaller index."""
     return min(expanded, key=lambda cell: (octile(cell, goal), expanded[cell], index(cell)))
 
@@ -417,7 +419,7 @@ def corners_on_segment(a: Cell, b: Cell) -> list[tuple[Fraction, Fraction]]:
     return found
 
 
-def line_of_sight(walkable: Mapping[Cell, Any] | set[Cell], a: Cell, b: Cell, mode: int) -> bool:
+def line_of_sight(walkable: Container[Cell], a: Cell, b: Cell, mode: int) -> bool:
     """Sight by exact geometry: every open square that the segment meets, every corner it hits."""
     for x in range(min(a[0], b[0]), max(a[0], b[0]) + 1):
         for y in range(min(a[1], b[1]), max(a[1], b[1]) + 1):

@@ -24,7 +24,7 @@ from tests.reference import Cell, Model
 
 # The everyday run repeats the same examples; the long form looks for new ones.
 _UNTIMED: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("navserver", max_examples=100, derandomize=True, **_UNTIMED)
+settings.register_profile("navserver", max_examples=200, derandomize=True, **_UNTIMED)
 settings.register_profile("navserver-soak", max_examples=3000, **_UNTIMED)
 settings.load_profile("navserver-soak" if "--soak" in sys.argv else "navserver")
 
@@ -42,14 +42,18 @@ REGIONS = st.tuples(st.integers(-40, 40), st.integers(-40, 40))
 @st.composite
 def shapes(draw: st.DrawFn, max_side: int = MAX_SIDE) -> tuple[int, int]:
     """(height, width); small sides and single rows or columns come often."""
-    side = st.one_of(st.integers(1, 6), st.integers(1, max_side))
+    large = st.integers(min(8, max_side), max_side)
+    side = st.one_of(large, large, st.integers(1, max_side), st.integers(1, 6))
     return draw(side), draw(side)
+
+
+_MAP_KINDS = ("sparse", "walls", "mixed", "mixed", "mixed", "walls", "empty", "full")
 
 
 @st.composite
 def class_arrays(draw: st.DrawFn, shape: tuple[int, int]) -> NDArray[np.uint8]:
     """Open, full, sparse, dense and patchy maps."""
-    kind = draw(st.sampled_from(("sparse", "walls", "mixed", "empty", "full")))
+    kind = draw(st.sampled_from(_MAP_KINDS))
     if kind == "empty":
         return np.zeros(shape, np.uint8)
     if kind == "full":
@@ -120,15 +124,26 @@ def cells(model: Model) -> st.SearchStrategy[Cell]:
     ox, oy = model.region
     xs = st.integers(ox, ox + model.width - 1)
     ys = st.integers(oy, oy + model.height - 1)
-    corners = [
-        (x, y) for x in (ox, ox + model.width - 1) for y in (oy, oy + model.height - 1)
-    ]
+    corners = [(x, y) for x in (ox, ox + model.width - 1) for y in (oy, oy + model.height - 1)]
     return st.one_of(st.tuples(xs, ys), st.sampled_from(corners))
 
 
 @st.composite
+def ends_for(draw: st.DrawFn, model: Model, mapping: Mapping[int, float]) -> tuple[Cell, Cell]:
+    """Start and goal: mostly two walkable cells, now and then any two cells."""
+    free = list(ref.cell_costs(model, table(mapping)))
+    if len(free) < 2 or draw(st.integers(0, 5)) == 5:
+        return draw(cells(model)), draw(cells(model))
+    start = draw(st.integers(0, len(free) - 1))
+    ahead = draw(st.one_of(st.just(len(free) // 2), st.integers(1, len(free) - 1)))
+    return free[start], free[(start + ahead) % len(free)]
+
+
+@st.composite
 def overlays_for(draw: st.DrawFn, model: Model) -> dict[str, float] | None:
-    names = draw(st.lists(st.sampled_from(sorted(model.layers)), unique=True)) if model.layers else []
+    names = (
+        draw(st.lists(st.sampled_from(sorted(model.layers)), unique=True)) if model.layers else []
+    )
     return {name: draw(st.sampled_from(WEIGHTS)) for name in names} or None
 
 
@@ -285,11 +300,13 @@ def queries(draw: st.DrawFn, max_side: int = MAX_SIDE, *, changes: bool = False)
     """A search; with ``changes`` also cells that it alone sees as walls or as walkable."""
     model = draw(models(max_side))
     spots = cells(model)
+    mapping = draw(cost_mappings())
+    start, goal = draw(ends_for(model, mapping))
     query = Query(
         model,
-        draw(spots),
-        draw(spots),
-        draw(cost_mappings()),
+        start,
+        goal,
+        mapping,
         draw(st.sampled_from(ref.MODES)),
         draw(st.sampled_from(ref.COST_MODELS)),
         draw(overlays_for(model)),

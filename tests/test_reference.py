@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from tests import reference as ref
 from tests import strategies as sts
@@ -74,8 +73,8 @@ def test_distances_equal_those_of_scipy(query: sts.Query) -> None:
     assert set(ours) == {cell for cell in costs if joined[cell] == joined[query.start]}
 
 
-@given(sts.queries(), st.data())
-def test_backward_distances_equal_forward_ones(query: sts.Query, data: st.DataObject) -> None:
+@given(sts.queries())
+def test_backward_distances_equal_forward_ones(query: sts.Query) -> None:
     costs, mode, kind = query.costs(), query.diagonal_mode, query.cost_model
     back = ref.distances(costs, query.goal, mode, kind, towards=True)
     if query.start in back:
@@ -83,14 +82,14 @@ def test_backward_distances_equal_forward_ones(query: sts.Query, data: st.DataOb
         assert forward[query.goal] == pytest.approx(back[query.start], rel=1e-9, abs=1e-12)
 
 
-@given(sts.queries(max_side=12), st.data())
-def test_the_textbook_search_finds_the_least_cost(query: sts.Query, data: st.DataObject) -> None:
+@given(sts.queries(max_side=12))
+def test_the_textbook_search_finds_the_least_cost(query: sts.Query) -> None:
     costs, mode, kind = query.costs(), query.diagonal_mode, query.cost_model
     if query.start not in costs:
         return
     best = ref.distances(costs, query.start, mode, kind)
     order, path, _ = ref.astar_order(
-        costs, query.start, query.goal, mode, kind, query.model.index, lambda cell: 0.0
+        costs, query.start, query.goal, mode, kind, query.model.index, lambda _: 0.0
     )
     assert bool(path) == (query.goal in best)
     if path:

@@ -110,9 +110,7 @@ def check_exact(result: PathResult, query: sts.Query) -> None:
     status = expected_status(query, costs, best)
     assert (result.start, result.goal) == (query.start, query.goal)
     assert result.suboptimality == 1.0
-    assert result.detail == (
-        Detail.UNREACHABLE if status == Status.UNREACHABLE else result.detail
-    )
+    assert result.detail == (Detail.UNREACHABLE if status == Status.UNREACHABLE else result.detail)
     if status != Status.FOUND:
         assert_no_path(result, status)
         if status == Status.UNREACHABLE:
@@ -414,9 +412,7 @@ def test_the_limit_of_expansions(query: sts.Query, limit: int, partial: bool) ->
     st.sampled_from(ALGORITHMS),
     st.booleans(),
 )
-def test_the_limit_of_cost(
-    query: sts.Query, factor: float, algorithm: str, partial: bool
-) -> None:
+def test_the_limit_of_cost(query: sts.Query, factor: float, algorithm: str, partial: bool) -> None:
     costs = query.costs()
     best = best_of(query, costs)
     limit = factor * best.get(query.goal, max(best.values(), default=1.0))
@@ -490,9 +486,7 @@ def test_partial_paths_end_nearest_to_the_goal(query: sts.Query, algorithm: str)
         return
     assert result.status == Status.PARTIAL
     assert result.found is False
-    assert result.detail == (
-        Detail.UNREACHABLE if query.goal in costs else Detail.GOAL_BLOCKED
-    )
+    assert result.detail == (Detail.UNREACHABLE if query.goal in costs else Detail.GOAL_BLOCKED)
     with pytest.raises(NoPathError):
         result.raise_for_status()
     end = ref.as_cells(result.cells)[-1]
@@ -631,7 +625,9 @@ def test_changes_at_uniform_cost_give_the_cells_of_an_edited_copy(
 ) -> None:
     grid = random_grid(12, seed)
     spots = sts.cells(Model(grid.classes))
-    blocked, ignored = data.draw(st.tuples(st.lists(spots, max_size=12), st.lists(spots, max_size=12)))
+    blocked, ignored = data.draw(
+        st.tuples(st.lists(spots, max_size=12), st.lists(spots, max_size=12))
+    )
     result = find_path(
         grid,
         (0, 0),
@@ -829,9 +825,7 @@ class TestEdgeCases:
         )
         assert_no_path(result, Status.START_BLOCKED)
 
-    def test_a_single_row_and_a_single_column(
-        self, algorithm: str, mode: DiagonalMode
-    ) -> None:
+    def test_a_single_row_and_a_single_column(self, algorithm: str, mode: DiagonalMode) -> None:
         options: dict[str, Any] = {"algorithm": algorithm, "diagonal_mode": mode}
         assert find_path(Grid.filled(40, 1), (39, 0), (0, 0), **options).cost == 39.0
         assert find_path(Grid.filled(1, 40), (0, 0), (0, 39), **options).cost == 39.0
@@ -871,9 +865,7 @@ class TestEdgeCases:
             assert result.cost == 0.0
             assert result.length >= 39
 
-    def test_costs_a_million_beside_a_millionth(
-        self, algorithm: str, mode: DiagonalMode
-    ) -> None:
+    def test_costs_a_million_beside_a_millionth(self, algorithm: str, mode: DiagonalMode) -> None:
         random = np.random.default_rng(12)
         model = Model(
             random.choice(np.array([0, 1, 2, 255], np.uint8), (24, 24), p=[0.5, 0.1, 0.2, 0.2])

@@ -20,9 +20,7 @@ def grid_of_text(text: str) -> Grid:
     return Grid.from_blocked(np.array([[c == "#" for c in row] for row in text.split()]))
 
 
-@given(
-    sts.models(16, plain=True), sts.cost_mappings(), st.sampled_from(MODES), st.data()
-)
+@given(sts.models(16, plain=True), sts.cost_mappings(), st.sampled_from(MODES), st.data())
 def test_against_exact_geometry(
     model: ref.Model, mapping: dict[int, float], mode: DiagonalMode, data: st.DataObject
 ) -> None:
