@@ -250,9 +250,9 @@ def last_point_(
 
 
 @subkernel
-def to_lattice_(point: float, origin: int) -> int:
-    """Return one coordinate of a point as steps of the lattice; a point stays in its cell."""
-    return math.floor((point - origin + 0.5) * ONE)
+def to_lattice_(point: float) -> int:
+    """Return a coordinate from the map's first cell in steps of the lattice, rounded down."""
+    return math.floor((point + 0.5) * ONE)
 
 
 @subkernel
@@ -289,8 +289,8 @@ def raycasts_(
         end_y = ends[i, 1] - origin_y
         if not (-1.0 < start_x < width and -1.0 < start_y < height):
             return i
-        x0 = to_lattice_(start_x, 0)
-        y0 = to_lattice_(start_y, 0)
+        x0 = to_lattice_(start_x)
+        y0 = to_lattice_(start_y)
         inside = 0 <= x0 < width << LATTICE_BITS and 0 <= y0 < height << LATTICE_BITS
         if not (inside and math.isfinite(end_x) and math.isfinite(end_y)):
             return i
@@ -299,8 +299,8 @@ def raycasts_(
             # Still beyond the border, and on the same line as far as it matters.
             end_x = start_x + (end_x - start_x) * (_LONGEST / distance)
             end_y = start_y + (end_y - start_y) * (_LONGEST / distance)
-        x1 = to_lattice_(end_x, 0)
-        y1 = to_lattice_(end_y, 0)
+        x1 = to_lattice_(end_x)
+        y1 = to_lattice_(end_y)
         cell = (y0 >> LATTICE_BITS) * width + (x0 >> LATTICE_BITS)
         normal_x = 0
         normal_y = 0
