@@ -32,7 +32,13 @@ class UsageError(NavserverError):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, raised as `UsageError`."""
+    """A parser whose errors are one line, raised as `UsageError`.
+
+    Parameters
+    ----------
+    **keywords
+        As for `argparse.ArgumentParser`; no abbreviations unless asked for.
+    """
 
     def __init__(self, **keywords: Any) -> None:
         keywords.setdefault("allow_abbrev", False)

@@ -141,9 +141,7 @@ def _find_map(file: Path, scenario: Scenario, folder: Path | None) -> Path:
         if not stated.is_absolute() and ".." not in stated.parts:
             places.append(folder / stated)
     else:
-        places = [file.parent / stated.name, file.parent.parent / "maps" / stated.name]
-        if file.parent == Path():
-            places[1] = Path("..") / "maps" / stated.name
+        places = [file.parent / stated.name, file.parent / ".." / "maps" / stated.name]
     for place in places:
         if place.is_file():
             return place

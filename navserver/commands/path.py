@@ -74,9 +74,7 @@ _OF_THE_CASE = {
     "max_cost": "--max-cost",
     "allow_partial": "--allow-partial",
 }
-_OPTIONS = (
-    "algorithm inexact weight max_expansions max_cost allow_partial".split()  # noqa: SIM905
-)
+_OPTIONS = ("algorithm", "inexact", "weight", "max_expansions", "max_cost", "allow_partial")
 
 
 class _Query(NamedTuple):
@@ -381,9 +379,10 @@ def _as_object(
 
 
 def _print_summary(result: PathResult, search_us: float) -> None:
-    details = _detail_names(result.detail)
+    status = result.status.name.lower()
+    details = [name for name in _detail_names(result.detail) if name != status]
     why = f" ({', '.join(details)})" if details else ""
-    print(f"status      {result.status.name.lower()}{why}")
+    print(f"status      {status}{why}")
     if len(result.cells):
         bound = ""
         if result.found and math.isinf(result.suboptimality):

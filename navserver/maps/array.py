@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["load_array"]
 
 _MAGIC = b"\x93NUMPY"
-_LARGEST = float(np.finfo(np.float32).max)
 
 
 def load_array(path: str | PathLike[str]) -> Grid:
@@ -95,10 +94,13 @@ def _open_array(path: str | PathLike[str]) -> NDArray[Any]:
 
 
 def _grid_of_costs(path: str | PathLike[str], array: NDArray[Any]) -> Grid:
+    walls = np.isinf(array)
+    with np.errstate(over="ignore"):
+        scale = np.where(walls, 1.0, array).astype(np.float32)
     for wrong, problem in (
         (np.isnan(array), "is NaN"),
         (array < 0, "is negative"),
-        (np.isfinite(array) & (array > _LARGEST), "exceeds float32"),
+        (np.isinf(scale), "exceeds float32"),
     ):
         if wrong.any():
             y, x = (int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
@@ -108,7 +110,5 @@ def _grid_of_costs(path: str | PathLike[str], array: NDArray[Any]) -> Grid:
                 f"cell {x},{y}: {array[y, x]} {problem}",
                 "give a cost >= 0, or inf for a wall",
             )
-    walls = np.isinf(array)
-    scale = np.where(walls, 1.0, array).astype(np.float32)
     classes = np.where(walls, np.uint8(SOLID), np.uint8(0))
     return Grid(classes, cell_scale=None if (scale == 1.0).all() else scale)

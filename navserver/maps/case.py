@@ -425,7 +425,7 @@ class _Reader:
         return case
 
     def _refuse(self, field: str, value: object, problem: str, remedy: str) -> NoReturn:
-        shown = repr(value)
+        shown = " ".join(repr(value).split())
         if len(shown) > 60:
             shown = f"{shown[:50]}..."
         raise MapFileError(self._path, None, f"{field}: {shown} {problem}", remedy)
