@@ -389,15 +389,13 @@ exec "$(dirname -- "$0")/enter" /usr/bin/godot "$@"
 
 def install_godot() -> None:
     """Put Debian's Godot, with what a screenshot needs, into a system folder of its own."""
-    if not (sys.platform == "linux" and shutil.which("apt-get")):
-        raise Stop("fetching a Godot works on Debian only: install one and set GODOT to its path")
-    if os.geteuid() != 0:
-        raise Stop(
-            "fetching a Godot needs root: run this as root, or set GODOT to a Godot of yours"
-        )
     contents = " ".join([GODOT_SUITE, *GODOT_PACKAGES])
     made_of = GODOT_ROOT / ".made-of"
     if not made_of.exists() or made_of.read_text(encoding="utf-8") != contents:
+        if not (sys.platform == "linux" and shutil.which("apt-get")):
+            raise Stop("fetching a Godot works on Debian only: install one and set GODOT to it")
+        if os.geteuid() != 0:
+            raise Stop("fetching a Godot needs root: run this as root, or set GODOT to a Godot")
         print(f"dev.py: fetching Godot into {GODOT_ROOT}", file=sys.stderr, flush=True)
         CACHE.mkdir(parents=True, exist_ok=True)
         partial = GODOT_ROOT.with_name(f"{GODOT_ROOT.name}.{os.getpid()}")
@@ -425,6 +423,7 @@ def make_godot_root(folder: Path) -> None:
             "mmdebstrap",
             "--variant=apt",
             '--aptopt=Acquire::Check-Valid-Until "false"',
+            '--aptopt=Acquire::Retries "3"',
             "--include=" + ",".join(GODOT_PACKAGES),
             GODOT_SUITE,
             folder,
@@ -489,7 +488,8 @@ def lint(arguments: list[str]) -> int:
     ]:
         name = " ".join(command[:2])
         print(f"dev.py: {name}", flush=True)
-        if subprocess.call([str(VENV_BIN / command[0]), *command[1:]], cwd=CHECKOUT):
+        program = shutil.which(command[0], path=str(VENV_BIN)) or command[0]
+        if subprocess.call([program, *command[1:]], cwd=CHECKOUT):
             failed.append(name)
     print("dev.py: lint " + (f"failed: {', '.join(failed)}" if failed else "passed"), flush=True)
     return 1 if failed else 0
@@ -508,8 +508,8 @@ def godot(arguments: list[str]) -> int:
     if arguments not in ([], ["--install"]):
         raise Stop(f"godot knows --install alone, not {' '.join(arguments)}: leave it out")
     search = find_godot()
-    fetch_one = arguments or os.environ.get("CI")
-    if search.path is None and fetch_one:
+    # the fetched one is made anew where an older checkout fetched it with other contents
+    if (arguments or os.environ.get("CI")) and search.path in {None, CACHE / "godot"}:
         install_godot()
         search = find_godot()
     if search.path is None:

@@ -407,6 +407,67 @@ def test_godot_on_path_comes_before_the_usual_places(
     assert dev.find_godot().path == path
 
 
+@pytest.fixture
+def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr(dev, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(dev, "GODOT_ROOT", tmp_path / "cache" / "godot-root")
+    return tmp_path / "cache"
+
+
+def test_fetching_a_godot_without_apt(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(dev.Stop, match=r"^fetching a Godot works on Debian only: .+ set GODOT"):
+        dev.install_godot()
+    assert not empty_cache.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at the user's rights on Linux")
+def test_fetching_a_godot_without_root(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(dev.Stop, match="^fetching a Godot needs root: run this as root"):
+        dev.install_godot()
+    assert not empty_cache.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="fetches on Linux")
+def test_fetched_godot_is_made_once_and_anew_when_its_contents_change(
+    monkeypatch: pytest.MonkeyPatch, empty_cache: Path
+) -> None:
+    made = []
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        made.append(folder)
+
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(dev, "make_godot_root", make)
+    dev.install_godot()
+    dev.install_godot()
+    assert len(made) == 1
+    assert sorted(path.name for path in empty_cache.iterdir()) == ["enter", "godot", "godot-root"]
+    monkeypatch.setattr(dev, "GODOT_PACKAGES", [*dev.GODOT_PACKAGES, "xdotool"])
+    dev.install_godot()
+    assert len(made) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="fetches on Linux")
+def test_fetch_that_fails_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, empty_cache: Path
+) -> None:
+    def fail(folder: Path) -> NoReturn:
+        folder.mkdir()
+        raise dev.Stop("mmdebstrap could not fetch Godot: check the network")
+
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(dev, "make_godot_root", fail)
+    with pytest.raises(dev.Stop, match="check the network"):
+        dev.install_godot()
+    assert list(empty_cache.iterdir()) == []
+
+
 # The rest drives a real Godot, also to prove that the fetched one behaves as an installed one.
 
 PROJECT = 'config_version=5\n[application]\nconfig/name="probe"\n'
