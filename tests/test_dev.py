@@ -425,7 +425,7 @@ def test_fetching_a_godot_without_apt(monkeypatch: pytest.MonkeyPatch, empty_cac
 def test_fetching_a_godot_without_root(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(dev.Stop, match="^fetching a Godot needs root: run this as root"):
+    with pytest.raises(dev.Stop, match=r"^fetching a Godot needs root: run this as root"):
         dev.install_godot()
     assert not empty_cache.exists()
 
