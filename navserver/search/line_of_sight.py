@@ -230,23 +230,68 @@ def follow_(
 
 
 @subkernel
-def last_point_(
-    how: int, column: int, row: int, x0: int, y0: int, x1: int, y1: int
-) -> tuple[int, int]:
-    """Return where a segment that was stopped leaves its cell, as a point that the cell owns."""
-    left = column << LATTICE_BITS
-    top = row << LATTICE_BITS
+def way_to_border_(how: int, cell: int, width: int, x0: int, y0: int, x1: int, y1: int) -> int:
+    """Return how far along its axis a segment leaves the cell where it was stopped."""
     if how == AT_ROW:
-        border = top + ONE if y1 > y0 else top
-        along = abs(border - y0)
-        length = abs(y1 - y0)
-    else:
-        border = left + ONE if x1 > x0 else left
-        along = abs(border - x0)
-        length = abs(x1 - x0)
+        top = (cell // width) << LATTICE_BITS
+        return abs((top + ONE if y1 > y0 else top) - y0)
+    left = (cell % width) << LATTICE_BITS
+    return abs((left + ONE if x1 > x0 else left) - x0)
+
+
+@subkernel
+def last_point_(
+    how: int, cell: int, width: int, x0: int, y0: int, x1: int, y1: int
+) -> tuple[int, int]:
+    """Return where a segment leaves the cell where it was stopped, as a point the cell owns."""
+    along = way_to_border_(how, cell, width, x0, y0, x1, y1)
+    length = abs(y1 - y0) if how == AT_ROW else abs(x1 - x0)
+    left = (cell % width) << LATTICE_BITS
+    top = (cell // width) << LATTICE_BITS
     x = x0 + (x1 - x0) * along // length
     y = y0 + (y1 - y0) * along // length
     return min(max(x, left), left + ONE - 1), min(max(y, top), top + ONE - 1)
+
+
+@subkernel
+def last_free_(
+    masks: NDArray[np.uint8],
+    width: int,
+    how: int,
+    cell: int,
+    x0: int,
+    y0: int,
+    x1: int,
+    y1: int,
+) -> tuple[int, int]:
+    """Return the last point of a segment that was stopped, such that what leads to it is free.
+
+    The point where it leaves its cell has to be rounded, and then its own segment may pass on
+    the wrong side of a corner that the true one goes through or just misses.
+    """
+    x, y = last_point_(how, cell, width, x0, y0, x1, y1)
+    stopped, at = follow_(masks, width, x0, y0, x, y)
+    if stopped == ARRIVED:
+        return x, y
+    # The last points of the lattice that are exactly on the segment.
+    common = abs(x1 - x0)
+    rest = abs(y1 - y0)
+    while rest > 0:
+        common, rest = rest, common % rest
+    length = abs(y1 - y0) if how == AT_ROW else abs(x1 - x0)
+    last = way_to_border_(how, cell, width, x0, y0, x1, y1) * common // length
+    for step in range(last, max(last - 2, 0), -1):
+        on_x = x0 + (x1 - x0) // common * step
+        on_y = y0 + (y1 - y0) // common * step
+        if follow_(masks, width, x0, y0, on_x, on_y)[0] == ARRIVED:
+            return on_x, on_y
+    # Else where the rounded segment was stopped, rounded in its turn.
+    for _ in range(4):
+        x, y = last_point_(stopped, at, width, x0, y0, x, y)
+        stopped, at = follow_(masks, width, x0, y0, x, y)
+        if stopped == ARRIVED:
+            return x, y
+    return x0, y0
 
 
 @subkernel
@@ -327,16 +372,8 @@ def raycasts_(
                     normal_y = -sy
                 hit_x = cell % width - normal_x
                 hit_y = cell // width - normal_y
-                # The last point is rounded, so that its own segment may meet a corner that the
-                # true one misses; then it moves to where that one ends.
-                for _ in range(4):
-                    x1, y1 = last_point_(how, cell % width, cell // width, x0, y0, x1, y1)
-                    how, cell = follow_(masks, width, x0, y0, x1, y1)
-                    if how == ARRIVED:
-                        last_x = x1
-                        last_y = y1
-                        break
-            if how == ARRIVED and normal_x == 0 and normal_y == 0:
+                last_x, last_y = last_free_(masks, width, how, cell, x0, y0, x1, y1)
+            if reached[i]:
                 hit_x = last_x >> LATTICE_BITS
                 hit_y = last_y >> LATTICE_BITS
         points[i, 0] = from_lattice_(last_x, origin_x)
@@ -411,8 +448,9 @@ def raycast(
     Notes
     -----
     Both points are first rounded down to 1 / 65,536 of a cell; from there on all is exact. The
-    last free point lies at most a few of these steps from the wall, in a cell that is free, and
-    what lies between the start and it is free as well. O(dx + dy).
+    last free point is in a free cell, a step or two of that size from the wall, and a ray from
+    the start to it reaches it: where rounding would carry that ray past the wrong side of a
+    corner, the point is moved back. O(dx + dy).
 
     Examples
     --------
