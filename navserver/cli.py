@@ -14,7 +14,9 @@ from navserver.status import NavserverError
 __all__ = ["main"]
 
 BAD_INPUT = 2
+# As shells report a program that a signal ended.
 INTERRUPTED = 130
+READER_LEFT = 141
 
 
 def build_parser() -> Parser:
@@ -64,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # The reader has left; without this the interpreter complains when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BAD_INPUT
+        return READER_LEFT
     except KeyboardInterrupt:
         return INTERRUPTED
     return code

@@ -71,7 +71,7 @@ def test_reader_that_leaves_early(tmp_path: Path) -> None:
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()
-    assert process.wait() == 2
+    assert process.wait() == 141
     assert process.stderr.read() == b""
     process.stderr.close()
 

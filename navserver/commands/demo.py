@@ -28,8 +28,8 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "demo",
         help="find a path on a generated map and draw it",
-        description="Find a path across a generated countryside - roads cost 0.5 a cell, grass 1, "
-        "forest 2, swamp 4; lakes and rock block - and draw it.",
+        description="Find a path across a generated countryside and draw it. Roads cost 0.5 a "
+        "cell,\ngrass 1, forest 2, swamp 4; lakes and rock block.",
     )
     parser.set_defaults(run=run)
     parser.add_argument(

@@ -53,8 +53,8 @@ examples:
   navserver path --case slow.json
 
 maps: MovingAI .map, text .txt (. free, 1-9 classes, # wall), pictures (dark is a wall, grey
-costs more than white), NumPy .npy, and builtin:{{{",".join(BUILTIN_MAPS)}}}, which come with
-a start, a goal and class costs of their own.
+costs more than white), NumPy .npy (bool, uint8 or float), and generated ones that come with a
+start, a goal and class costs: {", ".join(f"builtin:{name}" for name in BUILTIN_MAPS)}.
 
 exit codes: 0 found, 1 no path to the goal, or not the result that the case recorded,
 2 bad input."""

@@ -23,8 +23,8 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "warmup",
         help="compile every kernel now, so that no search has to wait for it",
-        description="Compile every kernel into the cache. Later starts load them in well under "
-        "a second, until the package or numba changes.",
+        description="Compile every kernel into the cache. Later starts load them in well "
+        "under a\nsecond, until the package or numba changes.",
     )
     parser.set_defaults(run=run)
 

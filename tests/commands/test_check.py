@@ -41,8 +41,10 @@ def write_set(folder: Path, name: str, n: int = 5) -> Path:
     lines = ["version 1"]
     for i in range(len(free)):
         start, goal = free[i * 7 % len(free)], free[-1 - i * 3 % len(free)]
+        if len(lines) > n:
+            break
         result = find_path(scene.grid, start, goal)
-        if result.found and len(lines) <= n:
+        if result.found:
             fields = (
                 i, f"maps/{name}.map", 24, 20, *start, *goal, f"{result.cost:.5f}",
             )  # fmt: skip
