@@ -425,7 +425,8 @@ class AStar:
         self._prepare()
         stamp = self._pool.next_stamp()
         if blocked.size or ignored.size:
-            override_nodes_(self._terrain, self._pool.arrays, stamp, blocked, ignored)
+            closes, opens = grid.space(self._movement).anchors(blocked, ignored)
+            override_nodes_(self._terrain, self._pool.arrays, stamp, closes, opens)
         query = Query(
             start=start_flat,
             goal=goal_flat,

@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import NamedTuple, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,16 @@ from numpy.typing import NDArray
 from navserver.search.moves import DiagonalMode, fill_masks_, mask_table, patch_masks_
 from navserver.search.profile import Profile
 
-__all__ = ["Change", "ClassSpace", "Derived", "DerivedArrays", "Edit", "MoveMasks", "Space"]
+__all__ = [
+    "Change",
+    "ClassSpace",
+    "Derived",
+    "DerivedArrays",
+    "Edit",
+    "MoveMasks",
+    "Source",
+    "Space",
+]
 
 
 class Edit(NamedTuple):
@@ -35,6 +45,26 @@ class Change(NamedTuple):
 
     opened: NDArray[np.int64]
     closed: NDArray[np.int64]
+
+
+class Source(Protocol):
+    """An array that several spaces are cut from."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+
+    def update(self, edit: Edit) -> None:
+        """Take in an edit that has been written, before the spaces do.
+
+        Parameters
+        ----------
+        edit : Edit
+            What was written.
+        """
+
+    def forget(self) -> None:
+        """Drop what was kept of the edit for the spaces."""
 
 
 class Space(Protocol):
@@ -66,6 +96,22 @@ class Space(Protocol):
             What opened and closed.
         """
 
+    def anchors(
+        self, blocked_cells: NDArray[np.int64], ignored_cells: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where a body could stand but for cells that one query sees as walls, and so on.
+
+        Parameters
+        ----------
+        blocked_cells, ignored_cells : int64 arrays (n,)
+            Flat cells that count as walls, or as walkable; one in both is walkable.
+
+        Returns
+        -------
+        (int64 array (n,), int64 array (n,))
+            Flat cells of the space that close and that open; one in both opens.
+        """
+
 
 class Derived(Protocol):
     """An array that depends on one space."""
@@ -85,6 +131,7 @@ class Derived(Protocol):
 
 
 D = TypeVar("D", bound=Derived)
+S = TypeVar("S", bound=Source)
 
 
 class DerivedArrays:
@@ -100,7 +147,8 @@ class DerivedArrays:
 
     def __init__(self, max_bytes: int = 1 << 30) -> None:
         self.max_bytes = max_bytes
-        self._spaces: dict[Hashable, Space] = {}
+        self._sources: WeakValueDictionary[Hashable, Source] = WeakValueDictionary()
+        self._spaces: OrderedDict[Hashable, Space] = OrderedDict()
         self._entries: OrderedDict[tuple[Hashable, Hashable], Derived] = OrderedDict()
         self.lock = threading.RLock()
         """Held over `space` and the `get` that needs it, so that the space is still there."""
@@ -109,9 +157,32 @@ class DerivedArrays:
     def nbytes(self) -> int:
         """Bytes held now."""
         with self.lock:
-            return sum(entry.nbytes for entry in self._entries.values()) + sum(
-                space.nbytes for space in self._spaces.values()
+            return (
+                sum(entry.nbytes for entry in self._entries.values())
+                + sum(space.nbytes for space in self._spaces.values())
+                + sum(source.nbytes for source in self._sources.values())
             )
+
+    def source(self, key: Hashable, build: Callable[[], S]) -> S:
+        """Return what spaces share, built if it is not there; called as a space is built.
+
+        Parameters
+        ----------
+        key : hashable
+            Names it.
+        build : callable
+            Makes it from the grid as it is now.
+
+        Returns
+        -------
+        Source
+            Kept current as long as a space holds it.
+        """
+        with self.lock:
+            source = self._sources.get(key)
+            if source is None:
+                source = self._sources[key] = build()
+            return source  # type: ignore[return-value]
 
     def space(self, key: Hashable, build: Callable[[], Space]) -> Space:
         """Return the space of a key, built if it is not there.
@@ -126,12 +197,16 @@ class DerivedArrays:
         Returns
         -------
         Space
-            Kept current as long as anything derived from it is held.
+            Kept current until it is dropped for room, which is not before everything derived
+            from it is.
         """
         with self.lock:
             space = self._spaces.get(key)
             if space is None:
                 space = self._spaces[key] = build()
+                self._drop(key)
+            else:
+                self._spaces.move_to_end(key)
             return space
 
     def get(self, space_key: Hashable, kind: Hashable, build: Callable[[Space], D]) -> D:
@@ -156,17 +231,22 @@ class DerivedArrays:
             entry = self._entries.get(key)
             if entry is None:
                 entry = self._entries[key] = build(self._spaces[space_key])
-                self._drop(lambda: self.nbytes > self.max_bytes)
+                self._drop(space_key)
             else:
                 self._entries.move_to_end(key)
             return entry  # type: ignore[return-value]
 
-    def _drop(self, too_much: Callable[[], bool]) -> None:
-        while len(self._entries) > 1 and too_much():
-            self._entries.popitem(last=False)
+    def _drop(self, kept_key: Hashable) -> None:
+        """Make room: first spaces without dependents, then what was used longest ago."""
+        while self.nbytes > self.max_bytes:
             used = {space_key for space_key, _ in self._entries}
-            for space_key in set(self._spaces) - used:
-                del self._spaces[space_key]
+            idle = next((key for key in self._spaces if key not in used and key != kept_key), None)
+            if idle is not None:
+                del self._spaces[idle]
+            elif len(self._entries) > 1:
+                self._entries.popitem(last=False)
+            else:
+                return
 
     def update(self, edit: Edit) -> None:
         """Pass an edit on to every space and what is derived from it.
@@ -176,6 +256,9 @@ class DerivedArrays:
         edit : Edit
             What was written.
         """
+        sources = list(self._sources.values())
+        for source in sources:
+            source.update(edit)
         for space_key, space in self._spaces.items():
             change = space.update(edit)
             n_changed = change.opened.size + change.closed.size
@@ -189,6 +272,8 @@ class DerivedArrays:
             else:
                 for key in dependents:
                     self._entries[key].update(change)
+        for source in sources:
+            source.forget()
 
 
 class ClassSpace:
@@ -227,6 +312,23 @@ class ClassSpace:
             _edited_cells(edit, after > before, self.cells.shape[1]),
             _edited_cells(edit, before > after, self.cells.shape[1]),
         )
+
+    def anchors(
+        self, blocked_cells: NDArray[np.int64], ignored_cells: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the cells as they are: a body of one cell stands on nothing else.
+
+        Parameters
+        ----------
+        blocked_cells, ignored_cells : int64 arrays (n,)
+            Flat cells.
+
+        Returns
+        -------
+        (int64 array (n,), int64 array (n,))
+            The same arrays.
+        """
+        return blocked_cells, ignored_cells
 
 
 def _edited_cells(edit: Edit, chosen: NDArray[np.bool_], width: int) -> NDArray[np.int64]:

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from navserver.search.bodies import body_space
 from navserver.search.costs import BlockMinima, CostModel, Terrain
-from navserver.search.derived import ClassSpace, DerivedArrays, Edit, MoveMasks, Space
+from navserver.search.derived import DerivedArrays, Edit, MoveMasks, Space
 from navserver.search.movement import Movement
 from navserver.search.moves import DiagonalMode, mask_table
 from navserver.search.profile import DEFAULT_PROFILE, N_CLASSES, SOLID, Profile
@@ -391,9 +392,15 @@ class Grid:
         -------
         Space
             The grid's own, not a copy.
+
+        Raises
+        ------
+        InputError
+            If the body is larger than `MAX_BODY` cells on this map.
         """
         return self.derived.space(
-            movement.space_key, lambda: ClassSpace(self._classes, movement.profile)
+            movement.space_key,
+            lambda: body_space(self.derived, self._classes, self.transform, movement),
         )
 
     def _masks(self, movement: Movement) -> NDArray[np.uint8]:

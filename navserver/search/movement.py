@@ -6,13 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+import numpy as np
+
 from navserver.search.costs import CostModel
 from navserver.search.moves import DiagonalMode
 from navserver.search.profile import DEFAULT_PROFILE, Profile
-from navserver.search.validation import checked_enum, checked_weight
+from navserver.search.validation import checked_enum, checked_number, checked_weight
 from navserver.status import InputError
 
-__all__ = ["Movement", "MovementOptions"]
+__all__ = ["MAX_BODY", "Movement", "MovementOptions"]
+
+MAX_BODY = 32
+"""Most cells of a square body's side, and of a disc's radius."""
 
 
 class MovementOptions(TypedDict, total=False):
@@ -22,6 +27,8 @@ class MovementOptions(TypedDict, total=False):
     diagonal_mode: DiagonalMode
     cost_model: CostModel
     overlays: Mapping[str, float] | None
+    size: int
+    radius: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,15 @@ class Movement:
     overlays : mapping of str to float, optional
         Weight, finite and >= 0, of each of the grid's layers that counts. Kept as a tuple of
         pairs in the order of the names, without weights of 0.
+    size : int
+        Side of a square body in cells, 1 to `MAX_BODY`. It is anchored at its top left cell:
+        it fits where all its cells are walkable and on the map, and pays for the anchor's cell.
+    radius : float
+        Radius of a round body in world units, >= 0 and at most `MAX_BODY` cells. It fits where
+        the distance from its cell's centre to the nearest blocked cell's square is no less; the
+        border of the map counts as wall. Under a transform that stretches the axes unequally the
+        radius counts as if the smallest stretch held in every direction, so that a body never
+        touches a wall. Either `size` or `radius` may be given.
 
     Raises
     ------
@@ -50,6 +66,8 @@ class Movement:
     diagonal_mode: DiagonalMode = DiagonalMode.ONLY_IF_NO_OBSTACLES
     cost_model: CostModel = CostModel.ENTERED
     overlays: Any = ()
+    size: int = 1
+    radius: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the options and bring them into one form."""
@@ -59,14 +77,30 @@ class Movement:
             "diagonal_mode": checked_enum("diagonal_mode", self.diagonal_mode, DiagonalMode),
             "cost_model": checked_enum("cost_model", self.cost_model, CostModel),
             "overlays": _checked_overlays(self.overlays),
+            "size": _checked_size(self.size),
+            "radius": checked_number("radius", self.radius, 0.0, "give a finite number >= 0"),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        if self.size > 1 and self.radius > 0.0:
+            raise InputError(
+                "radius", self.radius, f"does not go with size {self.size}", "leave out one of them"
+            )
 
     @property
     def space_key(self) -> tuple[object, ...]:
         """What decides where the body may stand: equal for movements that block alike."""
+        if self.size > 1 or self.radius > 0.0:
+            return (self.profile.blocked_key, self.size, self.radius)
         return (self.profile.blocked_key,)
+
+
+def _checked_size(size: object) -> int:
+    if isinstance(size, (int, np.integer)) and 1 <= size <= MAX_BODY:
+        return int(size)
+    raise InputError(
+        "size", size, "is not the side of a body", f"give a whole number of cells, 1 to {MAX_BODY}"
+    )
 
 
 def _checked_overlays(overlays: object) -> tuple[tuple[str, float], ...]:
