@@ -32,7 +32,7 @@ class MovementOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Movement:
+class Movement:  # numpydoc ignore=PR02
     """What a body pays and where it may step.
 
     Parameters

@@ -52,7 +52,7 @@ class PathResult:
             Naming start, goal and status otherwise.
         """
         if not self.found:
-            why = f" ({self.detail!s})" if self.detail else ""
-            raise NoPathError(
-                f"no path from {self.start} to {self.goal}: {self.status.name.lower()}{why}"
-            )
+            status = self.status.name.lower()
+            reasons = [str(reason.name).lower() for reason in Detail if reason & self.detail]
+            why = f" ({', '.join(reasons)})" if reasons not in ([], [status]) else ""
+            raise NoPathError(f"no path from {self.start} to {self.goal}: {status}{why}")

@@ -339,8 +339,10 @@ def checked_number(field: str, value: object, least: float, remedy: str) -> floa
     InputError
         Otherwise.
     """
-    if isinstance(value, (int, float, np.integer, np.floating)) and least <= value <= _LARGEST:
-        return float(value)
+    # Python's numbers compare without a cast, which a float32 would overflow in.
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, (int, float)) and least <= number <= _LARGEST:
+        return float(number)
     raise InputError(field, value, "is out of bounds", remedy)
 
 

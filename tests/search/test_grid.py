@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -69,79 +67,6 @@ def test_numbers_are_fixed() -> None:
         "PRODUCT": 2,
     }
     assert SOLID == 255
-
-
-# --- profiles -------------------------------------------------------------------------------------
-
-
-def test_the_default_profile_walks_on_all_but_walls() -> None:
-    assert DEFAULT_PROFILE.costs.dtype == np.float32
-    assert DEFAULT_PROFILE.costs.shape == (256,)
-    np.testing.assert_array_equal(DEFAULT_PROFILE.costs[:255], np.ones(255))
-    assert DEFAULT_PROFILE.costs[255] == INF
-    assert Profile() == DEFAULT_PROFILE
-
-
-@given(st.dictionaries(st.integers(0, 255), st.sampled_from(sts.CLASS_COSTS)))
-def test_a_mapping_names_some_classes(mapping: dict[int, float]) -> None:
-    np.testing.assert_array_equal(Profile(mapping).costs, sts.table(mapping))
-    np.testing.assert_array_equal(
-        Profile(mapping, default=2.5).costs, sts.table(mapping, default=2.5)
-    )
-
-
-def test_a_table_names_all_classes() -> None:
-    costs = np.arange(256, dtype=np.float64)
-    profile = Profile(costs)
-    np.testing.assert_array_equal(profile.costs, costs)
-    costs[3] = 99
-    assert profile.costs[3] == 3
-    assert Profile([1.0] * 256).costs[SOLID] == 1.0
-
-
-def test_profiles_are_values() -> None:
-    assert Profile({1: 2}) == Profile({1: 2.0})
-    assert hash(Profile({1: 2})) == hash(Profile({1: 2.0}))
-    assert Profile({1: 2}) != Profile({1: 3})
-    assert Profile({1: 2}) != "Profile"
-    assert Profile({255: INF}) == Profile()
-    assert len({Profile(), Profile({4: 1}), Profile({4: 2})}) == 2
-    with pytest.raises(ValueError, match="read-only"):
-        Profile().costs[0] = 3
-
-
-def test_equal_profiles_have_equal_hashes_with_a_negative_zero() -> None:
-    minus, plus = Profile({0: -0.0}), Profile({0: 0.0})
-    assert minus == plus
-    assert hash(minus) == hash(plus)
-
-
-@pytest.mark.parametrize(
-    "cost",
-    [NAN, -1.0, -INF, "much", None, -1e-30, 10**400, 1e39, [1]],
-    ids=lambda cost: repr(cost)[:9],
-)
-def test_costs_that_are_none_are_refused(cost: Any) -> None:
-    with pytest.raises(InputError, match="7"):
-        Profile({7: cost})
-    with pytest.raises(InputError, match="default"):
-        Profile(default=cost)
-    table: list[Any] = [1.0] * 256
-    table[7] = cost
-    with pytest.raises(InputError):
-        Profile(table)
-
-
-@pytest.mark.parametrize("class_id", [-1, 256, 1.5, "1", HUGE, None])
-def test_classes_that_are_none_are_refused(class_id: Any) -> None:
-    with pytest.raises(InputError):
-        Profile({class_id: 1.0})
-
-
-@pytest.mark.parametrize("shape", [(255,), (257,), (1, 256), ()])
-def test_tables_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(InputError, match="256"):
-        Profile(np.ones(shape))
 
 
 # --- building -------------------------------------------------------------------------------------
@@ -321,30 +246,6 @@ def test_a_bad_class_names_the_cell(value: int) -> None:
 # --- costs ----------------------------------------------------------------------------------------
 
 
-@given(sts.models(), sts.cost_mappings(), st.data())
-def test_costs_are_those_of_the_definition(
-    model: Model, mapping: dict[int, float], data: st.DataObject
-) -> None:
-    overlays = data.draw(sts.overlays_for(model))
-    grid, profile = sts.grid_of(model), Profile(mapping)
-    costs = ref.cell_costs(model, sts.table(mapping), overlays)
-    for cell in data.draw(st.lists(sts.cells(model), min_size=1, max_size=20)):
-        expected = costs.get(cell, INF)
-        assert grid.cost_at(cell, profile, overlays) == pytest.approx(expected, rel=1e-12)
-        x, y = cell[0] - model.region[0], cell[1] - model.region[1]
-        assert grid.class_at(cell) == model.classes[y, x]
-    blocked = grid.blocked(profile)
-    assert blocked.dtype == np.bool_
-    expected_blocked = [cell not in costs for cell in model.cells()]
-    np.testing.assert_array_equal(blocked.ravel(), expected_blocked)
-
-
-def test_a_wall_stays_a_wall_at_scale_zero() -> None:
-    grid = Grid(WALLS, cell_scale=np.zeros(WALLS.shape, np.float32))
-    assert grid.cost_at((1, 0)) == INF
-    assert grid.cost_at((0, 0)) == 0.0
-
-
 @pytest.mark.parametrize(
     "overlays",
     [{"none": 1.0}, {"mud": -1.0}, {"mud": NAN}, {"mud": INF}, {"mud": "x"}, {3: 1.0}, ["mud"]],
@@ -477,27 +378,7 @@ def test_points_that_no_cell_can_hold_are_refused(point: tuple[float, float]) ->
         full_grid().world_to_cell(point)
 
 
-# --- move masks -----------------------------------------------------------------------------------
-
-
-@given(sts.models(plain=True), sts.cost_mappings(), st.sampled_from(MODES))
-def test_masks_are_those_of_the_definition(
-    model: Model, mapping: dict[int, float], mode: DiagonalMode
-) -> None:
-    masks = sts.grid_of(model).move_masks(Profile(mapping), mode)
-    assert masks.dtype == np.uint8
-    np.testing.assert_array_equal(masks, ref.move_masks(model, sts.table(mapping), mode))
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_masks_of_every_neighbourhood(mode: DiagonalMode) -> None:
-    for bits in range(512):
-        classes = np.array([255 if bits >> i & 1 else 0 for i in range(9)], np.uint8)
-        model = Model(classes.reshape(3, 3))
-        np.testing.assert_array_equal(
-            Grid(model.classes).move_masks(DEFAULT_PROFILE, mode),
-            ref.move_masks(model, sts.table(), mode),
-        )
+# --- edits ----------------------------------------------------------------------------------------
 
 
 @given(
@@ -541,85 +422,6 @@ def test_edits_leave_the_grid_as_if_built_anew(
     np.testing.assert_array_equal(
         grid.move_masks(profile, mode), ref.move_masks(model, table, mode)
     )
-
-
-def test_masks_keep_up_for_many_profiles_at_once() -> None:
-    random = np.random.default_rng(7)
-    model = Model(random.integers(0, 12, (17, 23)).astype(np.uint8))
-    profiles = [Profile({i: INF, (5 * i + 1) % 12: INF}) for i in range(12)]
-    grid = sts.grid_of(model)
-    for profile in profiles:
-        for mode in MODES:
-            grid.move_masks(profile, mode)
-    for _ in range(10):
-        cell = (int(random.integers(23)), int(random.integers(17)))
-        class_id = int(random.integers(12))
-        model.put([cell], [class_id])
-        grid.set_cell(cell, class_id)
-        fresh = sts.grid_of(model)
-        for profile in profiles:
-            for mode in MODES:
-                np.testing.assert_array_equal(
-                    grid.move_masks(profile, mode), fresh.move_masks(profile, mode)
-                )
-
-
-@given(sts.models(12, plain=True), st.integers(1, 4), st.data())
-def test_masks_are_right_when_few_are_kept(model: Model, kept: int, data: st.DataObject) -> None:
-    grid = sts.grid_of(model)
-    grid.derived.max_bytes = kept * model.classes.size
-    profiles = [Profile({i: INF}) for i in range(4)]
-    for _ in range(data.draw(st.integers(1, 6))):
-        for profile in data.draw(st.lists(st.sampled_from(profiles), max_size=6)):
-            mode = data.draw(st.sampled_from(MODES))
-            np.testing.assert_array_equal(
-                grid.move_masks(profile, mode),
-                ref.move_masks(model, np.asarray(profile.costs), mode),
-            )
-            assert grid.memory_bytes()["derived"] <= grid.derived.max_bytes
-        edit = data.draw(sts.edits(model))
-        edit.apply_to_model(model)
-        edit.apply_to_grid(grid)
-
-
-def test_many_threads_may_read() -> None:
-    classes = np.random.default_rng(0).integers(0, 200, (16, 16)).astype(np.uint8)
-    model = Model(classes)
-    rounds = 60
-    failures: list[Exception] = []
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for _ in range(3):
-            grid = Grid(classes)
-            # Little room, so that the threads drop what others build.
-            grid.derived.max_bytes = 20 * classes.size
-            together = threading.Barrier(4)
-
-            def read(thread: int, grid: Grid = grid, together: Any = together) -> None:
-                together.wait()
-                try:
-                    for i in range(rounds):
-                        class_id, mode = (7 * i + thread) % 200, MODES[i % 4]
-                        masks = grid.move_masks(Profile({class_id: INF}), mode)
-                        grid.memory_bytes()
-                        if i == rounds - 1:
-                            expected = ref.move_masks(model, sts.table({class_id: INF}), mode)
-                            np.testing.assert_array_equal(masks, expected)
-                except Exception as failure:  # noqa: BLE001 - shown by the main thread
-                    failures.append(failure)
-
-            threads = [threading.Thread(target=read, args=(i,)) for i in range(4)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-    finally:
-        sys.setswitchinterval(interval)
-    assert failures == []
-
-
-# --- edits ----------------------------------------------------------------------------------------
 
 
 def test_each_edit_makes_one_version() -> None:
