@@ -34,6 +34,9 @@ COST_MODELS = (ENTERED, MEAN, PRODUCT)
 HEURISTICS = (EUCLIDEAN, MANHATTAN, OCTILE, CHEBYSHEV, ZERO)
 SQRT2 = math.sqrt(2.0)
 
+#: Two ways of the same cost may sum to floats this far apart, relatively.
+ROUNDING = 2.0**-40
+
 #: Bit k of a move mask stands for DIRECTIONS[k]: E SE S SW W NW N NE.
 DIRECTIONS: tuple[Cell, ...] = (
     (1, 0),
@@ -327,8 +330,8 @@ def astar_order(
     """Textbook A* with the tie rule: the expansions in order, the path, the number of reopenings.
 
     Smaller f first, then larger g, then smaller flat index; a parent stays until a smaller g comes;
-    a closed cell is opened again when its g gets smaller. The goal ends the search when it is
-    taken, as the last expansion.
+    a closed cell is opened again when its g gets smaller by more than `ROUNDING`. The goal ends
+    the search when it is taken, as the last expansion.
     """
     g = {start: 0.0}
     parent = {start: start}
@@ -349,6 +352,8 @@ def astar_order(
             if to in g and candidate >= g[to]:
                 continue
             if to in closed:
+                if candidate >= g[to] * (1.0 - ROUNDING):
+                    continue
                 closed.remove(to)
                 reopened += 1
             g[to] = candidate

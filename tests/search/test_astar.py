@@ -228,17 +228,12 @@ def test_inexact_searches_still_find_a_path(query: sts.Query, weight: float) -> 
 DYADIC = (0.25, 0.5, 1.0, 2.0, 4.0, INF)
 
 
-@given(sts.queries(16), st.sampled_from((1.0, 1.5, 4.0)), st.data())
-def test_expansions_follow_the_tie_rule(
-    query: sts.Query, weight: float, data: st.DataObject
-) -> None:
-    # Costs and weights are powers of two, so that scaling rounds nothing and the order is exact.
-    query.costs_of_classes = data.draw(
-        st.dictionaries(st.integers(0, 3), st.sampled_from(DYADIC), max_size=4)
-    )
-    query.model.cell_scale, query.model.layers, query.overlays = None, {}, None
-    heuristic = data.draw(st.sampled_from(Heuristic))
-    trace = SearchTrace(50 * query.model.classes.size)
+def check_order(query: sts.Query, heuristic: Heuristic, weight: float) -> int:
+    """Compare a search with the textbook's, expansion by expansion; return the reopenings.
+
+    Costs and weights must be dyadic, so that scaling rounds nothing and the order is exact.
+    """
+    trace = SearchTrace(100 * query.model.classes.size)
     result = find_path(
         sts.grid_of(query.model),
         query.start,
@@ -250,12 +245,14 @@ def test_expansions_follow_the_tie_rule(
         **query.options(),
     )
     costs = query.costs()
-    if query.start not in costs or query.goal not in costs or trace.count == 0:
-        return
+    if query.start not in costs or query.goal not in costs:
+        assert trace.count == 0
+        return 0
     away = ref.estimate(heuristic, query.start, query.goal)
     unit = trace.h[0] / away if away else 0.0
-    assert math.frexp(unit)[0] in (0.0, 0.5) or heuristic in (Heuristic.EUCLIDEAN, Heuristic.OCTILE)
+    # Dividing may have rounded the scale, which is a power of two.
     unit = 2.0 ** round(math.log2(unit)) if unit else 0.0
+    assert trace.h[0] == unit * away
     order, path, reopened = ref.astar_order(
         costs,
         query.start,
@@ -272,6 +269,37 @@ def test_expansions_follow_the_tie_rule(
     assert result.metrics.expanded == len(order)
     assert result.metrics.reopened == reopened
     assert ref.as_cells(result.cells) == path
+    return reopened
+
+
+@given(sts.queries(16), st.sampled_from((1.0, 1.5, 4.0)), st.sampled_from(Heuristic), st.data())
+def test_expansions_follow_the_tie_rule(
+    query: sts.Query, weight: float, heuristic: Heuristic, data: st.DataObject
+) -> None:
+    query.costs_of_classes = data.draw(
+        st.dictionaries(st.integers(0, 3), st.sampled_from(DYADIC), max_size=4)
+    )
+    query.model.cell_scale, query.model.layers, query.overlays = None, {}, None
+    check_order(query, heuristic, weight)
+
+
+@pytest.mark.parametrize("cost_model", CostModel)
+@pytest.mark.parametrize("mode", MODES)
+def test_closed_cells_are_reopened_on_a_smaller_g(
+    mode: DiagonalMode, cost_model: CostModel
+) -> None:
+    # A large weight closes cells of dear ground too early.
+    reopened = 0
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        classes = random.choice(np.arange(4, dtype=np.uint8), (18, 18))
+        model = Model(np.where(random.random((18, 18)) < 0.15, np.uint8(255), classes))
+        model.classes[0, 0] = model.classes[17, 17] = 0
+        mapping = {0: 1.0, 1: 0.5, 2: 4.0, 3: 16.0}
+        query = sts.Query(model, (0, 0), (17, 17), mapping, mode, cost_model, None)
+        reopened += check_order(query, Heuristic.CHEBYSHEV, 8.0)
+        reopened += check_order(query, Heuristic.MANHATTAN, 8.0)
+    assert reopened > 0, "the maps are too easy"
 
 
 def test_ties_go_to_the_smaller_index_and_the_first_parent() -> None:
