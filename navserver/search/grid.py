@@ -490,6 +490,28 @@ class Grid:
             least += float(weight) * self._layer_minima[row].least()
         return least
 
+    def uniform_cost(self, movement: Movement) -> float | None:
+        """Return what every cell costs that a body may enter, if that follows from the classes.
+
+        Parameters
+        ----------
+        movement : Movement
+            What the body pays.
+
+        Returns
+        -------
+        float or None
+            None with a scale, with overlays, where present classes cost differently, and where
+            every cell is blocked.
+        """
+        if self._scale is not None or movement.overlays:
+            return None
+        costs = movement.profile.costs[self._class_counts > 0]
+        costs = costs[np.isfinite(costs)]
+        if costs.size == 0 or costs.min() != costs.max():
+            return None
+        return float(costs[0])
+
     # Edits
 
     def set_cell(
