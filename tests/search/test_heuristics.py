@@ -146,3 +146,36 @@ def test_no_estimate_exceeds_what_is_left_to_pay(query: sts.Query, data: st.Data
     left = ref.distances(costs, query.goal, query.diagonal_mode, query.cost_model, towards=True)
     for (x, y), h in zip(trace.cells, trace.h, strict=True):
         assert h <= left[int(x), int(y)] * (1 + 1e-9) + 1e-12
+
+
+def test_the_scale_follows_edits() -> None:
+    grid = Grid(
+        np.full((70, 70), 1, np.uint8),
+        cell_scale=np.full((70, 70), 3.0),
+        layers={"mud": np.full((70, 70), 2.0)},
+    )
+    search = AStar(grid, profile=Profile({1: 5.0, 2: 4.0, 3: 9.0}), overlays={"mud": 0.5})
+    trace = SearchTrace(1)
+
+    def unit_cost() -> float:
+        search.find_path((0, 0), (1, 0), trace=trace)
+        return float(trace.h[0])
+
+    assert unit_cost() == 5.0 * 3.0 + 0.5 * 2.0
+    grid.set_cell((66, 3), 2)
+    assert unit_cost() == 4.0 * 3.0 + 0.5 * 2.0
+    grid.set_cells([(66, 3), (3, 66)], [3, 1])
+    assert unit_cost() == 5.0 * 3.0 + 0.5 * 2.0
+    grid.set_cell((69, 69), cell_scale=0.5)
+    assert unit_cost() == 5.0 * 0.5 + 0.5 * 2.0
+    grid.set_rectangle((60, 60), (10, 10), cell_scale=4.0, layers={"mud": 1.0})
+    assert unit_cost() == 5.0 * 3.0 + 0.5 * 1.0
+    grid.set_all(cell_scale=4.0)
+    assert unit_cost() == 5.0 * 4.0 + 0.5 * 1.0
+    grid.set_cells([(x, y) for x in range(60, 70) for y in range(60, 70)], layers={"mud": 8.0})
+    assert unit_cost() == 5.0 * 4.0 + 0.5 * 2.0
+    grid.set_all(layers={"mud": 0.0, "other": 1.0})
+    assert unit_cost() == 5.0 * 4.0
+    grid.set_all(255)
+    grid.set_cells([(0, 0), (1, 0)], 3)
+    assert unit_cost() == 9.0 * 4.0
