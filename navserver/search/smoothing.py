@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import kernel, register_warm_up, subkernel
-from navserver.search.costs import PRODUCT, Terrain, cell_cost_
+from navserver.search.costs import PRODUCT, Terrain
 from navserver.search.grid import Grid
 from navserver.search.line_of_sight import (
     ARRIVED,
@@ -48,64 +48,8 @@ _MAX_EXTENT = 1 << 30
 # Share of a path's cost that rounding may add to one of its stretches.
 COST_MARGIN = 2.0**-40
 
-
-@subkernel
-def segment_cost_(terrain: Terrain, start: int, goal: int) -> float:
-    """Return the sum of length in a cell times its cost over the segment between two centres.
-
-    Under PRODUCT, where a step pays two costs at once, a cell counts with its cost squared.
-    Invariant: `cell` is the one that the segment is in, `at` of `whole` parts are summed.
-    """
-    width = terrain.width
-    start_y = start // width
-    goal_y = goal // width
-    dx = (goal - goal_y * width) - (start - start_y * width)
-    dy = goal_y - start_y
-    sx = 1 if dx > 0 else -1
-    sy = width if dy > 0 else -width
-    adx = abs(dx)
-    ady = abs(dy)
-    part_x = max(ady, 1)
-    part_y = max(adx, 1)
-    whole = 2 * part_x * part_y
-    # Parts of the way to the next column and row; past the end where there is none.
-    to_x = part_x if adx > 0 else whole
-    to_y = part_y if ady > 0 else whole
-    cell = start
-    at = 0
-    cost = 0.0
-    while at < whole:
-        here = cell_cost_(terrain, cell)
-        if terrain.cost_model == PRODUCT:
-            here *= here
-        after = min(to_x, to_y, whole)
-        cost += (after - at) * here
-        at = after
-        if to_x == after:
-            cell += sx
-            to_x += 2 * part_x
-        if to_y == after:
-            cell += sy
-            to_y += 2 * part_y
-    return cost * (math.sqrt(adx * adx + ady * ady) / whole)
-
-
-@subkernel
-def may_pull_(
-    terrain: Terrain,
-    keep_costs: bool,
-    cells: NDArray[np.int64],
-    costs: NDArray[np.float64],
-    i: int,
-    j: int,
-) -> bool:
-    """Return whether the segment from a path's cell i to its cell j may replace what is between."""
-    if not sees_(terrain.masks, terrain.width, cells[i], cells[j]):
-        return False
-    if not keep_costs:
-        return True
-    limit = costs[j] - costs[i] + COST_MARGIN * costs[j]
-    return bool(segment_cost_(terrain, cells[i], cells[j]) <= limit)
+# What a segment of a path is looked at for.
+MEASURE, AHEAD, BACK = range(3)
 
 
 @kernel
@@ -121,8 +65,20 @@ def pull_strings_(
     """Write of each path the cells that stay when it is pulled straight.
 
     Invariant: `i` is the last cell that stays, `reach` the farthest of those tried after it that
-    it may be joined with; the next cell always is one.
+    it may be joined with; the next cell always is one. Before that, `costs` up to `i` is known.
+
+    All is one loop over segments, since each call with the arrays of a terrain would count
+    references to them: that takes ten times as long as a segment of some cells.
     """
+    width = terrain.width
+    masks = terrain.masks
+    classes = terrain.classes
+    class_costs = terrain.class_costs
+    cell_scale = terrain.cell_scale
+    layers = terrain.layers
+    layer_rows = terrain.layer_rows
+    layer_weights = terrain.layer_weights
+    squared = terrain.cost_model == PRODUCT
     n_pulled = 0
     pulled_offsets[0] = 0
     for path in range(offsets.size - 1):
@@ -131,29 +87,83 @@ def pull_strings_(
         if first <= last:
             pulled[n_pulled] = cells[first]
             n_pulled += 1
-        if keep_costs and first <= last:
-            costs[first] = 0.0
-            for i in range(first, last):
-                costs[i + 1] = costs[i] + segment_cost_(terrain, cells[i], cells[i + 1])
+            if keep_costs:
+                costs[first] = 0.0
+        aim = MEASURE if keep_costs else AHEAD
         i = first
+        j = first + 1
+        reach = j
+        stride = 1
         while i < last:
-            reach = i + 1
-            refused = last + 1
-            stride = 2
-            while reach < last:
-                j = min(i + stride, last)
-                if not may_pull_(terrain, keep_costs, cells, costs, i, j):
-                    refused = j
-                    break
+            allowed = j == i + 1 or sees_(masks, width, cells[i], cells[j])
+            if keep_costs and allowed:
+                # Sum of length in a cell times its cost: `at` of the `whole` parts are summed,
+                # `to_x` and `to_y` lead to the next column and row, `cell` is between them.
+                cell = cells[i]
+                start_y = cell // width
+                goal_y = cells[j] // width
+                dx = (cells[j] - goal_y * width) - (cell - start_y * width)
+                adx = abs(dx)
+                ady = abs(goal_y - start_y)
+                sx = 1 if dx > 0 else -1
+                sy = width if goal_y > start_y else -width
+                part_x = max(ady, 1)
+                part_y = max(adx, 1)
+                whole = 2 * part_x * part_y
+                to_x = part_x if adx > 0 else whole
+                to_y = part_y if ady > 0 else whole
+                at = 0
+                cost = 0.0
+                while at < whole:
+                    here = class_costs[classes[cell]]
+                    if cell_scale.size > 0:
+                        here *= cell_scale[cell]
+                    for k in range(layer_rows.size):
+                        here += layer_weights[k] * layers[layer_rows[k], cell]
+                    if squared:
+                        here *= here
+                    after = min(to_x, to_y, whole)
+                    cost += (after - at) * here
+                    at = after
+                    if to_x == after:
+                        cell += sx
+                        to_x += 2 * part_x
+                    if to_y == after:
+                        cell += sy
+                        to_y += 2 * part_y
+                cost *= math.sqrt(adx * adx + ady * ady) / whole
+                if aim == MEASURE:
+                    costs[j] = costs[i] + cost
+                else:
+                    limit = costs[j] - costs[i] + COST_MARGIN * costs[j]
+                    allowed = j == i + 1 or cost <= limit
+            if aim == MEASURE:
+                i = j
+                j = i + 1
+                if i == last:
+                    aim = AHEAD
+                    i = first
+                    j = first + 1
+                continue
+            if allowed:
                 reach = j
+            if aim == AHEAD and allowed and reach < last:
                 stride *= 2
-            for j in range(refused - 1, reach, -1):
-                if may_pull_(terrain, keep_costs, cells, costs, i, j):
-                    reach = j
-                    break
+                j = min(i + stride, last)
+                continue
+            if aim == AHEAD and not allowed:
+                aim = BACK
+            if aim == BACK and not allowed:
+                j -= 1
+                if j > reach:
+                    continue
             pulled[n_pulled] = cells[reach]
             n_pulled += 1
+            aim = AHEAD
+            stride = 1
             i = reach
+            j = i + 1
+            reach = j
         pulled_offsets[path + 1] = n_pulled
 
 
@@ -368,7 +378,8 @@ def pull_strings(
     begins = _checked_offsets(offsets, flat.size)
     movements = Movement(**movement)
     terrain = grid.terrain(movements)
-    keep_costs = bool(keep_costs) and not _is_uniform(terrain, movements)
+    # Where every cell costs the same, a straight line never costs more.
+    keep_costs = bool(keep_costs) and grid.uniform_cost(movements) is None
     pulled = np.empty(flat.size, np.int64)
     pulled_offsets = np.empty(begins.size, np.int64)
     costs = np.empty(flat.size if keep_costs else 0, np.float64)
@@ -549,15 +560,6 @@ def round_paths(
         point_offsets,
     )
     return points[: point_offsets[-1]].copy(), point_offsets
-
-
-def _is_uniform(terrain: Terrain, movement: Movement) -> bool:
-    """Return whether every cell costs the same, so that a straight line never costs more."""
-    if terrain.cell_scale.size > 0 or terrain.layer_rows.size > 0:
-        return False
-    costs = movement.profile.costs
-    open_costs = costs[np.isfinite(costs)]
-    return open_costs.size == 0 or bool(open_costs.min() == open_costs.max())
 
 
 def _one_path(cells: ArrayLike) -> NDArray[np.int64]:
