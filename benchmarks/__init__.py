@@ -1,0 +1,1 @@
+"""Runnable benchmarks: ``python -m benchmarks.bench_search --quick``; see README.md."""

@@ -1,0 +1,1 @@
+"""What is timed against one another, one module a contender."""
