@@ -25,6 +25,7 @@ FAR = MAX_BODY + 1
 """Distance within a column that no disc reaches."""
 
 NOTED = 128
+SIDE_BITS = 127  # not ~NOTED: interpreted, a byte takes no negative mask
 _BOX_SIDE = 64
 # Edits beyond this part of the map are taken in by building anew.
 _REBUILD_PART = 256
@@ -168,16 +169,16 @@ def patch_squares_(
             right = 0
             diagonal = 0
             if x1 + 1 < width:
-                right = np.int64(squares[y, x1 + 1] & ~NOTED)
+                right = np.int64(squares[y, x1 + 1] & SIDE_BITS)
                 if y + 1 < height:
-                    diagonal = np.int64(squares[y + 1, x1 + 1] & ~NOTED)
+                    diagonal = np.int64(squares[y + 1, x1 + 1] & SIDE_BITS)
             for x in range(x1, max(x0 - MAX_BODY + 1, 0) - 1, -1):
-                below = np.int64(squares[y + 1, x] & ~NOTED) if y + 1 < height else 0
+                below = np.int64(squares[y + 1, x] & SIDE_BITS) if y + 1 < height else 0
                 side = 0
                 if open_table[classes[y, x]]:
                     side = min(min(right, below, diagonal) + 1, MAX_BODY)
                 old = np.int64(squares[y, x])
-                if side != old & ~NOTED:
+                if side != old & SIDE_BITS:
                     if not old & NOTED:
                         changed[count] = y * width + x
                         before[count] = old
@@ -187,7 +188,7 @@ def patch_squares_(
                 diagonal = below
     for j in range(count):
         y = changed[j] // width
-        squares[y, changed[j] - y * width] &= ~NOTED
+        squares[y, changed[j] - y * width] &= SIDE_BITS
     return count
 
 

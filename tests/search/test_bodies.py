@@ -84,6 +84,7 @@ def test_a_body_fits_after_edits_as_if_built_anew(data: st.DataObject) -> None:
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cells", "rectangle"])
 @pytest.mark.parametrize(
     ("size", "radius"), [(2, 0.0), (7, 0.0), (32, 0.0), (1, 1.0), (1, 6.5), (1, 32.0)]
@@ -295,6 +296,7 @@ def test_cells_of_a_query_count_for_the_whole_body(
     check_result(again, {cell: c for cell, c in unchanged.items() if cell in room}, query)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "radius"), [(2, 0.0), (9, 0.0), (32, 0.0), (1, 2.0), (1, 32.0)])
 @pytest.mark.parametrize("spread", [4, 40, 150])
 def test_many_cells_of_a_query_equal_an_edit(size: int, radius: float, spread: int) -> None:
