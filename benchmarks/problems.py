@@ -28,6 +28,8 @@ MAPS = (
     *("AR0011SR", "Aftershock", "AcrosstheCape", "16room_000", "maze512-8-0", "maze512-1-0"),
     *("random512-20-0", "random512-40-0", "Berlin_1_256", "Boston_0_256", "NewYork_0_512"),
 )
+SMALL_MAPS = ("arena", "den312d", "lak303d", "hrt201n", "Berlin_1_256")
+"""Some of them, for what is slow."""
 QUERIES_A_MAP = 200
 COST_SEED = 1
 CASES = ("w1", "w2", "w2w", "w1_always", "w2_always")
@@ -98,6 +100,7 @@ def w1() -> Problem:
     return Problem("w1", ~free, query, np.array([315.98989873]), 1e-8)
 
 
+@cache
 def scenario_map(folder: Path, name: str) -> Problem:
     """One MovingAI map with every k-th of its scenarios, about 200."""
     grid = load_movingai(folder / "maps" / f"{name}.map")

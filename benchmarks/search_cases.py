@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.contenders.navserver import grid_of
-from benchmarks.problems import MAPS, movingai_folder, scenario_map, w1
+from benchmarks.problems import MAPS, SMALL_MAPS, movingai_folder, scenario_map, w1
 from benchmarks.rows import Row, say
 from navserver import (
     SOLID,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 NAVSERVER = "navserver"
 WEIGHTS = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
-QUICK_MAPS = ("arena", "den312d", "lak303d", "hrt201n", "Berlin_1_256")
 
 
 def median_us(call: Callable[[], object], runs: int, warm_up: int = 1) -> float:
@@ -108,7 +107,7 @@ def weight_sweep(quick: bool) -> list[Row]:
     case = "weight_sweep"
     folder = movingai_folder()
     assert folder is not None
-    names = QUICK_MAPS if quick else MAPS
+    names = SMALL_MAPS if quick else MAPS
     times: dict[float, list[float]] = {weight: [] for weight in WEIGHTS}
     mean_ratio: dict[float, list[float]] = {weight: [] for weight in WEIGHTS}
     worst = dict.fromkeys(WEIGHTS, 1.0)
@@ -193,9 +192,9 @@ def memory(quick: bool) -> list[Row]:
     ]
 
 
-def edit_4096(quick: bool) -> list[Row]:
+def edit_4096(quick: bool, side: int = 4096) -> list[Row]:
     """100 cells of a 4096 x 4096 map edited, then a short path asked again."""
-    case, side = "edit_4096", 4096
+    case = "edit_4096"
     random = np.random.Generator(np.random.PCG64(7))
     blocked = random.random((side, side)) < 0.1
     start, goal = (2000, 2000), (2030, 2020)
