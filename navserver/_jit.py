@@ -21,8 +21,17 @@ from typing import Any, TypeVar
 import numba
 import platformdirs
 from numba import config
+from numba.cpython.unsafe import numbers
 
-__all__ = ["KERNELS", "cache_folder", "kernel", "register_warm_up", "subkernel", "warm_up"]
+__all__ = [
+    "KERNELS",
+    "cache_folder",
+    "kernel",
+    "register_warm_up",
+    "subkernel",
+    "trailing_zeros",
+    "warm_up",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -155,6 +164,17 @@ def subkernel(function: F) -> F:
         The compiled function.
     """
     return numba.njit(nogil=True)(function)
+
+
+def _trailing_zeros_interpreted(word: int) -> int:
+    word = int(word)
+    return (word & -word).bit_length() - 1
+
+
+# One machine instruction in kernels; not for 0.
+trailing_zeros: Callable[[Any], int] = (
+    _trailing_zeros_interpreted if config.DISABLE_JIT else numbers.trailing_zeros
+)
 
 
 def register_warm_up(name: str, function: Callable[[], None]) -> None:

@@ -8,49 +8,73 @@ for the weight.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from navserver._jit import kernel, register_warm_up
+from navserver._jit import kernel, register_warm_up, subkernel
+from navserver.search.bucket_engine import N_BUCKETS, advance_buckets_, begin_buckets_
+from navserver.search.canonical_engine import (
+    ARRIVAL_SHIFT,
+    DIAGONAL,
+    HAS_ARRIVAL,
+    MAX_G,
+    N_STACKS,
+    STRAIGHT,
+    advance_canonical_,
+    begin_canonical_,
+    canonical_successors,
+)
 from navserver.search.costs import SQRT2, Terrain, cell_cost_, step_cost_
+from navserver.search.engine import (
+    BUCKETS,
+    CANONICAL,
+    COST_PRUNED,
+    EXHAUSTED,
+    EXPANDED,
+    EXPANSION_LIMIT,
+    GENERATED_COUNT,
+    HEAP,
+    N_COUNTERS,
+    N_FLOATS,
+    NEAREST,
+    OPEN_FULL,
+    OPEN_PEAK,
+    OUTCOME,
+    REACHED,
+    REOPENED,
+    RUNNING,
+    STAMP,
+    Query,
+    Request,
+    Scratch,
+    begin_nodes_,
+    next_stamp_,
+)
 from navserver.search.grid import Grid
+from navserver.search.heap_engine import advance_heap_, begin_heap_
 from navserver.search.heuristics import (
-    OCTILE,
     Heuristic,
     best_heuristic,
     check_heuristic,
-    distance_,
     least_unit_cost,
 )
 from navserver.search.movement import Movement, MovementOptions
-from navserver.search.moves import DX, DY
+from navserver.search.moves import DX, DY, DiagonalMode
 from navserver.search.nodes import (
-    CLOSED,
-    GENERATED,
     HAS_PARENT,
-    MASK_BITS,
     PARENT_SHIFT,
-    PATCHED,
-    QUERY_BITS,
-    STAMP_SHIFT,
     CancelFlag,
-    NodePool,
-    Nodes,
     OpenList,
-    SearchMetrics,
     SearchTrace,
     TraceArrays,
     is_open_,
     override_nodes_,
-    pop_open_,
-    push_open_,
-    unpack_cells,
 )
 from navserver.search.results import PathResult
 from navserver.search.validation import UNLIMITED, checked_count, checked_enum, checked_number
-from navserver.status import CellError, Detail, GridChangedError, InputError, Status
+from navserver.status import CellError, GridChangedError, InputError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -60,211 +84,319 @@ __all__ = ["ALGORITHMS", "AStar", "find_path"]
 ALGORITHMS = ("astar", "dijkstra")
 MAX_QUERY_CELLS = 4096
 
-# Why `advance_` returned.
-RUNNING, REACHED, EXHAUSTED, EXPANSION_LIMIT, CANCELLED, OPEN_FULL = range(6)
+# `Status` and `Detail` as kernels write them; TOO_LONG is for a path beyond the fixed point.
+FOUND, PARTIAL, UNREACHABLE, START_BLOCKED, GOAL_BLOCKED, LIMIT, CANCELLED_STATUS = range(7)
+TOO_LONG = 255
+D_UNREACHABLE, D_GOAL_BLOCKED, D_EXPANSION_LIMIT, D_COST_LIMIT, D_CANCELLED = 1, 2, 4, 8, 16
 
-# Entries of the counters and of the floats that a search carries from slice to slice.
-OPEN_SIZE, EXPANDED, GENERATED_COUNT, REOPENED, OPEN_PEAK, NEAREST, COST_PRUNED = range(7)
-NEAREST_DISTANCE, NEAREST_G = range(2)
+# Columns of `Outputs.summary`.
+S_STATUS, S_DETAIL, S_OFFSET, S_COUNT, S_EXPANDED, S_GENERATED, S_REOPENED, S_PEAK = range(8)
 
-# A closed node is reopened only if its g falls by more than rounding can explain.
-REOPEN_MARGIN = 1.0 - 2.0**-40
-CANCEL_EVERY = 1024
+# Why `find_paths_` returned, and with what it is called again.
+FRESH, SEARCHING, WRITING = range(3)
+
+START_OPEN, GOAL_OPEN = 1, 2
 
 
-class Query(NamedTuple):
-    """One search, as its kernels see it."""
+class Outputs(NamedTuple):
+    """What searches write: a row a query, and the cells of all paths one after the other."""
 
-    start: int
-    goal: int
-    goal_x: int
-    goal_y: int
-    stamp: int
-    heuristic: int
-    unit_cost: float
-    weight: float
-    max_expansions: int
-    max_cost: float
+    summary: NDArray[np.int64]
+    totals: NDArray[np.float64]
+    """Columns: cost, length."""
+    cells: NDArray[np.int32]
+    state: NDArray[np.int64]
+    """Query at work, cells written so far, FRESH, SEARCHING or WRITING, which ends are open."""
+
+    @staticmethod
+    def of(queries: int, cells: int) -> Outputs:
+        """Return outputs for a number of queries and of cells in all.
+
+        Parameters
+        ----------
+        queries, cells : int
+            How many.
+
+        Returns
+        -------
+        Outputs
+            With no query done.
+        """
+        return Outputs(
+            np.zeros((queries, 8), np.int64),
+            np.full((queries, 2), np.inf),
+            np.empty((cells, 2), np.int32),
+            np.zeros(4, np.int64),
+        )
+
+    def grown(self) -> Outputs:
+        """Return the same with twice the room for cells.
+
+        Returns
+        -------
+        Outputs
+            Shares all but the cells.
+        """
+        cells = np.empty((2 * len(self.cells), 2), np.int32)
+        cells[: len(self.cells)] = self.cells
+        return self._replace(cells=cells)
 
 
 @kernel
 def begin_(
     terrain: Terrain,
+    request: Request,
     query: Query,
-    nodes: Nodes,
-    open_list: OpenList,
-    counters: NDArray[np.int64],
-    floats: NDArray[np.float64],
+    scratch: Scratch,
+    closes: NDArray[np.int64],
+    opens: NDArray[np.int64],
 ) -> int:
-    """Put the start on the open list. Return bit 0: start is open, bit 1: goal is open."""
-    counters[:] = 0
-    counters[NEAREST] = query.start
-    floats[NEAREST_DISTANCE] = np.inf
-    floats[NEAREST_G] = np.inf
-    start_open = is_open_(terrain, nodes, query.stamp, query.start)
-    goal_open = is_open_(terrain, nodes, query.stamp, query.goal)
-    word = nodes.words[2 * query.start]
-    kept = word & QUERY_BITS if word >> STAMP_SHIFT == query.stamp else 0
-    nodes.words[2 * query.start] = (query.stamp << STAMP_SHIFT) | kept | GENERATED
-    nodes.g[2 * query.start + 1] = 0.0
-    y = query.start // terrain.width
-    dx = query.start - y * terrain.width - query.goal_x
-    h = query.unit_cost * distance_(query.heuristic, dx, y - query.goal_y)
-    counters[OPEN_SIZE] = push_open_(open_list, 0, query.weight * h, 0.0, query.start)
-    counters[GENERATED_COUNT] = 1
-    counters[OPEN_PEAK] = 1
-    return int(start_open) | (int(goal_open) << 1)
+    """Begin a search. Return which ends are open."""
+    next_stamp_(scratch)
+    if closes.size + opens.size > 0:
+        override_nodes_(terrain, scratch.words, scratch.counters[STAMP], closes, opens)
+    return begin_search_(terrain, request, query, scratch)
+
+
+@subkernel
+def begin_search_(terrain: Terrain, request: Request, query: Query, scratch: Scratch) -> int:
+    """Put the start on the open list of the request's engine. Return which ends are open."""
+    if request.engine == CANONICAL:
+        begin_canonical_(terrain, request, query, scratch)
+        start_open = terrain.open_table[terrain.space[query.start]] != 0
+        goal_open = terrain.open_table[terrain.space[query.goal]] != 0
+    else:
+        stamp = scratch.counters[STAMP]
+        start_open = is_open_(terrain, scratch.words, stamp, query.start)
+        goal_open = is_open_(terrain, scratch.words, stamp, query.goal)
+        h = begin_nodes_(terrain, request, query, scratch)
+        if request.engine == BUCKETS:
+            begin_buckets_(request, query, scratch, h)
+        else:
+            begin_heap_(request, query, scratch, h)
+    return (START_OPEN if start_open else 0) | (GOAL_OPEN if goal_open else 0)
+
+
+@subkernel
+def advance_search_(
+    budget: int,
+    terrain: Terrain,
+    request: Request,
+    query: Query,
+    scratch: Scratch,
+    trace: TraceArrays,
+    cancel: NDArray[np.uint8],
+) -> int:
+    """Expand at most `budget` nodes and return why it stopped."""
+    if request.engine == CANONICAL:
+        return advance_canonical_(budget, terrain, request, query, scratch, trace, cancel)
+    if request.engine == BUCKETS:
+        return advance_buckets_(budget, terrain, request, query, scratch, trace, cancel)
+    return advance_heap_(budget, terrain, request, query, scratch, trace, cancel)
 
 
 @kernel
 def advance_(
     budget: int,
     terrain: Terrain,
+    request: Request,
     query: Query,
-    nodes: Nodes,
-    open_list: OpenList,
+    scratch: Scratch,
     trace: TraceArrays,
     cancel: NDArray[np.uint8],
-    counters: NDArray[np.int64],
-    floats: NDArray[np.float64],
 ) -> int:
-    """Expand at most `budget` nodes and return why it stopped.
-
-    Invariant: between two expansions every node that is generated and not closed has an entry
-    with its g on the open list; entries with another g are outdated.
-    """
-    width = terrain.width
-    size = counters[OPEN_SIZE]
-    expanded = counters[EXPANDED]
-    last = expanded + budget
-    outcome = RUNNING
-    while True:
-        if size == 0:
-            outcome = EXHAUSTED
-            break
-        cell = open_list.cell[0]
-        g = open_list.g[0]
-        word = nodes.words[2 * cell]
-        if word & CLOSED or nodes.g[2 * cell + 1] != g:
-            size = pop_open_(open_list, size)
-            continue
-        if size + 8 > open_list.f.size:
-            outcome = OPEN_FULL
-            break
-        if expanded >= query.max_expansions:
-            outcome = EXPANSION_LIMIT
-            break
-        if expanded >= last:
-            break
-        if expanded & (CANCEL_EVERY - 1) == 0 and cancel[0]:
-            outcome = CANCELLED
-            break
-        size = pop_open_(open_list, size)
-        nodes.words[2 * cell] = word | CLOSED
-        y = cell // width
-        x = cell - y * width
-        arrival = (word >> PARENT_SHIFT) & 7
-        if expanded < trace.cells.size:
-            trace.cells[expanded] = cell
-            trace.parents[expanded] = cell
-            if word & HAS_PARENT:
-                trace.parents[expanded] = cell - DY[arrival] * width - DX[arrival]
-            trace.g[expanded] = g
-            trace.h[expanded] = query.unit_cost * distance_(
-                query.heuristic, x - query.goal_x, y - query.goal_y
-            )
-        expanded += 1
-        if cell == query.goal:
-            outcome = REACHED
-            break
-        away = distance_(OCTILE, x - query.goal_x, y - query.goal_y)
-        if away < floats[NEAREST_DISTANCE] or (
-            away == floats[NEAREST_DISTANCE]
-            and (g < floats[NEAREST_G] or (g == floats[NEAREST_G] and cell < counters[NEAREST]))
-        ):
-            floats[NEAREST_DISTANCE] = away
-            floats[NEAREST_G] = g
-            counters[NEAREST] = cell
-        from_cost = cell_cost_(terrain, cell)
-        moves = word & MASK_BITS if word & PATCHED else np.int64(terrain.masks[cell])
-        for direction in range(8):
-            if not (moves >> direction) & 1:
-                continue
-            to = cell + DY[direction] * width + DX[direction]
-            to_g = g + step_cost_(terrain, from_cost, to, direction)
-            to_word = nodes.words[2 * to]
-            if to_word >> STAMP_SHIFT != query.stamp:
-                to_word = query.stamp << STAMP_SHIFT
-            if to_word & GENERATED:
-                if to_word & CLOSED:
-                    if to_g >= nodes.g[2 * to + 1] * REOPEN_MARGIN:
-                        continue
-                    counters[REOPENED] += 1
-                elif to_g >= nodes.g[2 * to + 1]:
-                    continue
-            if to_g > query.max_cost:
-                counters[COST_PRUNED] = 1
-                continue
-            nodes.words[2 * to] = (
-                (query.stamp << STAMP_SHIFT)
-                | (to_word & QUERY_BITS)
-                | GENERATED
-                | HAS_PARENT
-                | (direction << PARENT_SHIFT)
-            )
-            nodes.g[2 * to + 1] = to_g
-            h = query.unit_cost * distance_(
-                query.heuristic, x + DX[direction] - query.goal_x, y + DY[direction] - query.goal_y
-            )
-            size = push_open_(open_list, size, to_g + query.weight * h, to_g, to)
-            counters[GENERATED_COUNT] += 1
-        counters[OPEN_PEAK] = max(counters[OPEN_PEAK], size)
-    counters[OPEN_SIZE] = size
-    counters[EXPANDED] = expanded
-    return outcome
+    """Expand at most `budget` nodes and return why it stopped."""
+    return advance_search_(budget, terrain, request, query, scratch, trace, cancel)
 
 
-@kernel
-def count_path_(width: int, nodes: Nodes, end: int) -> int:
-    """Return how many cells the path to a node has, both ends included."""
-    count = 1
-    word = nodes.words[2 * end]
-    while word & HAS_PARENT:
-        direction = (word >> PARENT_SHIFT) & 7
-        end -= DY[direction] * width + DX[direction]
-        word = nodes.words[2 * end]
-        count += 1
-    return count
+@subkernel
+def is_blocked_(request: Request, ends: int) -> bool:
+    """Return whether a search with these ends open has nothing to look for."""
+    return not ends & START_OPEN or not (ends & GOAL_OPEN or request.allow_partial)
 
 
-@kernel
+@subkernel
+def conclude_(
+    request: Request,
+    query: Query,
+    scratch: Scratch,
+    ends: int,
+    outcome: int,
+    summary: NDArray[np.int64],
+) -> int:
+    """Write a row of the summary but for its path, and return the path's last cell or -1."""
+    counters = scratch.counters
+    summary[:] = 0
+    if is_blocked_(request, ends):
+        summary[S_STATUS] = GOAL_BLOCKED if ends & START_OPEN else START_BLOCKED
+        return -1
+    summary[S_EXPANDED] = counters[EXPANDED]
+    summary[S_GENERATED] = counters[GENERATED_COUNT]
+    summary[S_REOPENED] = counters[REOPENED]
+    summary[S_PEAK] = counters[OPEN_PEAK]
+    if outcome == REACHED:
+        summary[S_STATUS] = FOUND
+        return query.goal
+    detail = 0 if ends & GOAL_OPEN else D_GOAL_BLOCKED
+    if outcome == EXPANSION_LIMIT:
+        summary[S_STATUS] = LIMIT
+        detail |= D_EXPANSION_LIMIT
+    elif outcome == EXHAUSTED and counters[COST_PRUNED]:
+        summary[S_STATUS] = LIMIT if request.max_cost < np.inf else TOO_LONG
+        detail |= D_COST_LIMIT
+    elif outcome == EXHAUSTED:
+        summary[S_STATUS] = UNREACHABLE
+        if detail == 0:
+            detail = D_UNREACHABLE
+    else:
+        summary[S_STATUS] = CANCELLED_STATUS
+        detail |= D_CANCELLED
+    summary[S_DETAIL] = detail
+    # Until the start is expanded there is nothing to be near to the goal.
+    if request.allow_partial and counters[EXPANDED] > 0 and summary[S_STATUS] != TOO_LONG:
+        summary[S_STATUS] = PARTIAL
+        return counters[NEAREST]
+    return -1
+
+
+@subkernel
+def arrival_(request: Request, scratch: Scratch, cell: int) -> int:
+    """Return the direction in which a cell was reached, 8 at the start."""
+    if request.engine == CANONICAL:
+        word = scratch.packed[cell]
+        return (word >> ARRIVAL_SHIFT) & 7 if word & HAS_ARRIVAL else 8
+    word = scratch.words[2 * cell]
+    return (word >> PARENT_SHIFT) & 7 if word & HAS_PARENT else 8
+
+
+@subkernel
 def write_path_(
     terrain: Terrain,
-    nodes: Nodes,
+    request: Request,
+    scratch: Scratch,
+    origin: tuple[int, int],
     end: int,
-    cells: NDArray[np.int64],
-    totals: NDArray[np.float64],
-) -> None:
-    """Write the path's flat cells, and its cost and length summed from the start."""
+    offset: int,
+    row: int,
+    outputs: Outputs,
+) -> bool:
+    """Write the path to a cell, its cost and its length; return False if it finds no room."""
+    width = terrain.width
+    count = 1
     cell = end
-    for i in range(cells.size - 1, -1, -1):
-        cells[i] = cell
-        direction = (nodes.words[2 * cell] >> PARENT_SHIFT) & 7
-        cell -= DY[direction] * terrain.width + DX[direction]
+    direction = arrival_(request, scratch, cell)
+    while direction < 8:
+        count += 1
+        cell -= DY[direction] * width + DX[direction]
+        direction = arrival_(request, scratch, cell)
+    outputs.summary[row, S_OFFSET] = offset
+    outputs.summary[row, S_COUNT] = count
+    if offset + count > len(outputs.cells):
+        return False
+    cell = end
+    for i in range(offset + count - 1, offset - 1, -1):
+        y = cell // width
+        outputs.cells[i, 0] = cell - y * width + origin[0]
+        outputs.cells[i, 1] = y + origin[1]
+        direction = arrival_(request, scratch, cell)
+        if direction < 8:
+            cell -= DY[direction] * width + DX[direction]
     cost = 0.0
     diagonal_steps = 0
-    for i in range(1, cells.size):
-        direction = (nodes.words[2 * cells[i]] >> PARENT_SHIFT) & 7
-        cost += step_cost_(terrain, cell_cost_(terrain, cells[i - 1]), cells[i], direction)
+    from_cost = cell_cost_(terrain, cell)
+    for i in range(offset + 1, offset + count):
+        cell = (outputs.cells[i, 1] - origin[1]) * width + outputs.cells[i, 0] - origin[0]
+        direction = arrival_(request, scratch, cell)
+        cost += step_cost_(terrain, from_cost, cell, direction)
+        from_cost = cell_cost_(terrain, cell)
         diagonal_steps += direction & 1
-    totals[0] = cost
-    totals[1] = cells.size - 1 - diagonal_steps + SQRT2 * diagonal_steps
+    outputs.totals[row, 0] = cost
+    outputs.totals[row, 1] = count - 1 - diagonal_steps + SQRT2 * diagonal_steps
+    return True
+
+
+@kernel
+def finish_(
+    terrain: Terrain,
+    request: Request,
+    query: Query,
+    scratch: Scratch,
+    origin: tuple[int, int],
+    ends: int,
+    outcome: int,
+    outputs: Outputs,
+) -> bool:
+    """Write the result of a search to row 0; return False if its path finds no room."""
+    end = conclude_(request, query, scratch, ends, outcome, outputs.summary[0])
+    return end < 0 or write_path_(terrain, request, scratch, origin, end, 0, 0, outputs)
+
+
+@kernel
+def find_paths_(
+    terrain: Terrain,
+    request: Request,
+    scratch: Scratch,
+    origin: tuple[int, int],
+    starts: NDArray[np.int64],
+    goals: NDArray[np.int64],
+    trace: TraceArrays,
+    cancel: NDArray[np.uint8],
+    outputs: Outputs,
+) -> int:
+    """Search from each start to its goal and write all results.
+
+    Return FRESH when all is done; SEARCHING if the open list, WRITING if the cells must grow,
+    TOO_LONG if a path needs another engine; it is called again after that. Invariant: the
+    state tells where it goes on.
+    """
+    state = outputs.state
+    while state[0] < starts.size:
+        i = state[0]
+        goal = goals[i]
+        goal_y = goal // terrain.width
+        query = Query(starts[i], goal, goal - goal_y * terrain.width, goal_y)
+        if state[2] == FRESH:
+            outputs.totals[i] = np.inf
+            next_stamp_(scratch)
+            state[3] = begin_search_(terrain, request, query, scratch)
+        if not is_blocked_(request, state[3]) and state[2] != WRITING:
+            outcome = advance_search_(UNLIMITED, terrain, request, query, scratch, trace, cancel)
+            if outcome == OPEN_FULL:
+                state[2] = SEARCHING
+                return SEARCHING
+            scratch.counters[OUTCOME] = outcome
+        outcome = scratch.counters[OUTCOME]
+        end = conclude_(request, query, scratch, state[3], outcome, outputs.summary[i])
+        if outputs.summary[i, S_STATUS] == TOO_LONG:
+            state[2] = FRESH
+            return TOO_LONG
+        if end >= 0:
+            if not write_path_(terrain, request, scratch, origin, end, state[1], i, outputs):
+                state[2] = WRITING
+                return WRITING
+            state[1] += outputs.summary[i, S_COUNT]
+        state[2] = FRESH
+        state[0] += 1
+    return FRESH
 
 
 _NO_CELLS = np.empty(0, np.int64)
 _NO_TRACE = TraceArrays(_NO_CELLS, _NO_CELLS, np.empty(0), np.empty(0))
 _NEVER = CancelFlag()
-_WITHOUT_PATH = SearchMetrics(0, 0, 0, 0)
+_SUCCESSORS = {mode: canonical_successors(mode) for mode in DiagonalMode}
+
+# An estimate by max and min of the distances on both axes, in straight steps and diagonal rests.
+_FIXED_POINT = {
+    Heuristic.OCTILE: (STRAIGHT, DIAGONAL - STRAIGHT),
+    Heuristic.MANHATTAN: (STRAIGHT, STRAIGHT),
+    Heuristic.CHEBYSHEV: (STRAIGHT, 0),
+    Heuristic.ZERO: (0, 0),
+}
+_MAX_FIXED_WEIGHT = 4.0
+_RUN_AHEAD = 24
+
+# In least steps.
+_BUCKET_WIDTH = 1.0 / 16.0
 
 
 class AStar:
@@ -288,7 +420,7 @@ class AStar:
         Where the goal is not reached, return the path to the expanded cell nearest to it by
         octile distance, then of smaller g, then of smaller flat index.
     **movement
-        Keywords of `Movement`: ``profile``, ``diagonal_mode``, ``cost_model``, ``overlays``.
+        Keywords of `Movement`.
 
     Raises
     ------
@@ -297,10 +429,16 @@ class AStar:
 
     Notes
     -----
-    Deterministic: the open list is ordered by smaller f, then larger g, then smaller flat index;
-    directions are generated clockwise from east; among parents of equal g the first stays.
-    Slices and threads change nothing. One object serves one thread at a time. Time O(n log n),
-    scratch 16 bytes a cell plus the open list.
+    Three engines do the work. On uniform cost: canonical ordering in fixed point, whose rounding
+    is 1.1e-8 of a cell a diagonal step. On costs up to some thousands apart: float64 and a bucket
+    queue. Else, and for zero costs: float64 and a binary heap. The cost stated is the float64 sum
+    along the path.
+
+    Deterministic: the open list is ordered by smaller f, in buckets no wider than the least
+    step, and the last in is the first out of a bucket; with the heap by smaller f, then larger
+    g, then smaller flat index. Directions are generated clockwise from east; among parents of
+    equal g the first stays. Slices and threads change nothing. One object serves one thread at a
+    time. Time O(n log n); scratch 8 bytes a cell on uniform cost, else 16, plus the open list.
 
     Examples
     --------
@@ -339,14 +477,12 @@ class AStar:
         else:
             check_heuristic(self._heuristic, self._movement.diagonal_mode)
         grid.terrain(self._movement)
-        self._pool = NodePool(grid.size)
-        self._open_list = OpenList.of(1024)
-        self._counters = np.zeros(7, np.int64)
-        self._floats = np.zeros(2, np.float64)
+        self._scratch = _empty_scratch()
+        self._outputs = Outputs.of(1, 256)
+        self._ends = (np.zeros(1, np.int64), np.zeros(1, np.int64))
         self._prepared_version = 0
         self._terrain: Terrain
-        self._unit_cost = 0.0
-        self._unit_cost_ignoring = 0.0
+        self._request: Request
         self._search: _Search | None = None
 
     def find_path(
@@ -383,16 +519,72 @@ class AStar:
         CellError
             If a cell lies outside the map.
         """
-        self.begin(
-            start,
-            goal,
-            blocked_cells=blocked_cells,
-            ignored_cells=ignored_cells,
-            cancel=cancel,
-            trace=trace,
-        )
-        self.advance(UNLIMITED)
-        return self.finish()
+        if trace is not None or blocked_cells is not None or ignored_cells is not None:
+            self.begin(
+                start,
+                goal,
+                blocked_cells=blocked_cells,
+                ignored_cells=ignored_cells,
+                cancel=cancel,
+                trace=trace,
+            )
+            self.advance(UNLIMITED)
+            return self.finish()
+        self._search = None
+        grid = self._grid
+        starts, goals = self._ends
+        starts[0] = grid.flat_index(start, "start")
+        goals[0] = grid.flat_index(goal, "goal")
+        if self._prepared_version != grid.version:
+            self._prepare()
+        self._outputs.state[:] = 0
+        outputs = self.run(starts, goals, self._outputs, cancel or _NEVER)
+        self._outputs = outputs
+        return self._result(outputs, start, goal, grid.version)
+
+    def run(
+        self,
+        starts: NDArray[np.int64],
+        goals: NDArray[np.int64],
+        outputs: Outputs,
+        cancel: CancelFlag,
+    ) -> Outputs:
+        """Search for many pairs of flat cells, on the grid as the last query has seen it.
+
+        Parameters
+        ----------
+        starts, goals : int64 arrays (n,)
+            Flat cells, which lie on the map.
+        outputs : Outputs
+            With a row a pair and a state of zeros.
+        cancel : CancelFlag
+            Stops it.
+
+        Returns
+        -------
+        Outputs
+            The outputs, grown if the paths found no room in them.
+        """
+        while True:
+            outcome = find_paths_(
+                self._terrain,
+                self._request,
+                self._scratch,
+                self._grid.region_position,
+                starts,
+                goals,
+                _NO_TRACE,
+                cancel.array,
+                outputs,
+            )
+            if outcome == FRESH:
+                return outputs
+            if outcome == WRITING:
+                outputs = outputs.grown()
+            elif outcome == SEARCHING:
+                self._scratch = _grown_scratch(self._scratch, self._request.engine)
+            else:
+                self._use_wide_engine()
 
     def begin(
         self,
@@ -422,33 +614,21 @@ class AStar:
         blocked = _checked_query_cells(grid, "blocked_cells", blocked_cells)
         ignored = _checked_query_cells(grid, "ignored_cells", ignored_cells)
         self._search = None
-        self._prepare()
-        stamp = self._pool.next_stamp()
+        if self._prepared_version != grid.version:
+            self._prepare()
+        request = self._request
+        closes = opens = _NO_CELLS
         if blocked.size or ignored.size:
+            request = self._make_request(overriding=True)
             closes, opens = grid.space(self._movement).anchors(blocked, ignored)
-            override_nodes_(self._terrain, self._pool.arrays, stamp, closes, opens)
-        query = Query(
-            start=start_flat,
-            goal=goal_flat,
-            goal_x=goal_flat % grid.width,
-            goal_y=goal_flat // grid.width,
-            stamp=stamp,
-            heuristic=int(self._heuristic),
-            unit_cost=self._unit_cost_ignoring if ignored.size else self._unit_cost,
-            weight=self._weight,
-            max_expansions=self._max_expansions,
-            max_cost=self._max_cost,
+        self._scratch = _scratch_with(self._scratch, request.engine, grid.size)
+        query = Query(start_flat, goal_flat, goal_flat % grid.width, goal_flat // grid.width)
+        ends = begin_(self._terrain, request, query, self._scratch, closes, opens)
+        self._search = _Search(
+            start, goal, request, query, ends, grid.version, cancel or _NEVER, trace
         )
-        ends = begin_(
-            self._terrain, query, self._pool.arrays, self._open_list, self._counters, self._floats
-        )
-        self._search = _Search(query, start, goal, grid.version, cancel or _NEVER, trace)
-        if not ends & 1:
-            self._search.blocked = Status.START_BLOCKED
-        elif not ends & 2:
-            self._search.goal_blocked = True
-            if not self._allow_partial:
-                self._search.blocked = Status.GOAL_BLOCKED
+        if not ends & START_OPEN or not (ends & GOAL_OPEN or self._allow_partial):
+            self._search.is_done = True
 
     def advance(self, expansions: int) -> bool:
         """Go on for a slice.
@@ -456,7 +636,7 @@ class AStar:
         Parameters
         ----------
         expansions : int
-            Most nodes to expand, 1 or more; a slice of 2,000 takes about 0.2 ms.
+            Most nodes to expand, 1 or more; a slice of 5,000 takes about 0.2 ms.
 
         Returns
         -------
@@ -471,24 +651,25 @@ class AStar:
         search = self._current()
         if not isinstance(expansions, (int, np.integer)) or expansions < 1:
             raise InputError("expansions", expansions, "is not a budget", "give 1 or more")
-        if search.blocked is not None or search.outcome not in (RUNNING, OPEN_FULL):
-            return True
-        last = min(int(self._counters[EXPANDED]) + int(expansions), UNLIMITED)
-        while True:
+        counters = self._scratch.counters
+        last = min(int(counters[EXPANDED]) + int(expansions), UNLIMITED)
+        while not search.is_done:
             search.outcome = advance_(
-                last - int(self._counters[EXPANDED]),
+                last - int(counters[EXPANDED]),
                 self._terrain,
+                search.request,
                 search.query,
-                self._pool.arrays,
-                self._open_list,
+                self._scratch,
                 _NO_TRACE if search.trace is None else search.trace.arrays,
                 search.cancel.array,
-                self._counters,
-                self._floats,
             )
-            if search.outcome != OPEN_FULL:
-                return search.outcome != RUNNING
-            self._open_list = self._open_list.grown()
+            if search.outcome == RUNNING:
+                return False
+            if search.outcome == OPEN_FULL:
+                self._scratch = _grown_scratch(self._scratch, search.request.engine)
+            else:
+                search.is_done = True
+        return True
 
     def finish(self) -> PathResult:
         """End the search and return its result.
@@ -505,34 +686,88 @@ class AStar:
         """
         search = self._current()
         self._search = None
+        grid = self._grid
         if search.trace is not None:
-            search.trace.close(
-                int(self._counters[EXPANDED]), self._grid.width, self._grid.region_position
-            )
-        if search.blocked is not None:
-            return self._without_path(search, search.blocked, Detail.NONE)
-        if search.outcome == REACHED:
-            return self._with_path(search, Status.FOUND, Detail.NONE, search.query.goal)
-        status, detail = self._why_not(search)
-        # Until the start is expanded there is nothing to be near to the goal.
-        if self._allow_partial and self._counters[EXPANDED] > 0:
-            return self._with_path(search, Status.PARTIAL, detail, int(self._counters[NEAREST]))
-        return self._without_path(search, status, detail)
+            expanded = int(self._scratch.counters[EXPANDED])
+            search.trace.close(expanded, grid.width, grid.region_position)
+        outputs = self._outputs
+        outputs.totals[0] = np.inf
+        while not finish_(
+            self._terrain,
+            search.request,
+            search.query,
+            self._scratch,
+            grid.region_position,
+            search.ends,
+            search.outcome,
+            outputs,
+        ):
+            outputs = outputs.grown()
+        self._outputs = outputs
+        if outputs.summary[0, S_STATUS] == TOO_LONG:
+            self._use_wide_engine()
+            self.begin(search.start, search.goal, cancel=search.cancel, trace=search.trace)
+            self.advance(UNLIMITED)
+            return self.finish()
+        return self._result(outputs, search.start, search.goal, search.map_version)
 
     def _prepare(self) -> None:
-        """Read the grid's arrays again if it has been edited."""
-        grid = self._grid
-        if self._prepared_version == grid.version:
-            return
-        self._terrain = grid.terrain(self._movement)
-        least = grid.least_cost(self._movement)
-        self._unit_cost = least_unit_cost(
-            0.0 if math.isinf(least) else least, self._movement.cost_model
+        """Read the grid's arrays again after an edit, and choose the engine."""
+        self._terrain = self._grid.terrain(self._movement)
+        self._request = self._make_request()
+        self._scratch = _scratch_with(self._scratch, self._request.engine, self._grid.size)
+        self._prepared_version = self._grid.version
+
+    def _use_wide_engine(self) -> None:
+        """Go on in float64 where a path is too long for fixed point."""
+        self._request = self._make_request(is_long=True)
+        self._scratch = _scratch_with(self._scratch, self._request.engine, self._grid.size)
+
+    def _make_request(self, *, overriding: bool = False, is_long: bool = False) -> Request:
+        """Return the options as kernels read them, with the engine that suits the costs."""
+        least, greatest = self._grid.cost_range(self._movement, ignoring=overriding)
+        model = self._movement.cost_model
+        unit = least_unit_cost(least, model)
+        is_uniform = least == greatest and not overriding and not is_long
+        engine = HEAP
+        bucket_rate = 0.0
+        shift = run_ahead = straight = rest = max_g = 0
+        if is_uniform and unit > 0.0 and self._heuristic in _FIXED_POINT:
+            straight, rest = (int(self._weight * part) for part in _FIXED_POINT[self._heuristic])
+            # The most that f can grow in a step.
+            growth = DIAGONAL + straight + rest
+            shift = 10
+            while (growth >> shift) + 2 + _RUN_AHEAD >= N_STACKS:
+                shift += 1
+            run_ahead = _RUN_AHEAD
+            max_g = MAX_G - DIAGONAL
+            if self._max_cost < math.inf:
+                max_g = min(max_g, math.floor(self._max_cost / unit * STRAIGHT + 1e-6))
+            if self._weight <= _MAX_FIXED_WEIGHT:
+                engine = CANONICAL
+        if engine == HEAP and unit > 0.0:
+            growth_of_f = SQRT2 * least_unit_cost(greatest, model) + 2.0 * self._weight * unit
+            width = max(growth_of_f / (N_BUCKETS - 4), unit * _BUCKET_WIDTH)
+            if width <= unit:
+                engine = BUCKETS
+                bucket_rate = 1.0 / width
+        return Request(
+            engine=engine,
+            heuristic=int(self._heuristic),
+            unit_cost=unit,
+            weight=self._weight,
+            max_expansions=self._max_expansions,
+            max_cost=self._max_cost,
+            allow_partial=self._allow_partial,
+            bucket_rate=bucket_rate,
+            straight=straight,
+            diagonal_rest=rest,
+            max_g=max_g,
+            shift=shift,
+            run_ahead=run_ahead,
+            four_neighbours=self._movement.diagonal_mode == DiagonalMode.NEVER,
+            successors=_SUCCESSORS[self._movement.diagonal_mode],
         )
-        self._unit_cost_ignoring = least_unit_cost(
-            grid.least_cost(self._movement, ignoring=True), self._movement.cost_model
-        )
-        self._prepared_version = grid.version
 
     def _current(self) -> _Search:
         search = self._search
@@ -546,62 +781,27 @@ class AStar:
             )
         return search
 
-    def _why_not(self, search: _Search) -> tuple[Status, Detail]:
-        blocked = Detail.GOAL_BLOCKED if search.goal_blocked else Detail.NONE
-        if search.outcome == EXPANSION_LIMIT:
-            return Status.LIMIT, Detail.EXPANSION_LIMIT | blocked
-        if search.outcome == EXHAUSTED:
-            if self._counters[COST_PRUNED]:
-                return Status.LIMIT, Detail.COST_LIMIT | blocked
-            return Status.UNREACHABLE, blocked or Detail.UNREACHABLE
-        return Status.CANCELLED, Detail.CANCELLED | blocked
-
-    def _with_path(self, search: _Search, status: Status, detail: Detail, end: int) -> PathResult:
-        grid = self._grid
-        flat = np.empty(count_path_(grid.width, self._pool.arrays, end), np.int64)
-        totals = np.empty(2, np.float64)
-        write_path_(self._terrain, self._pool.arrays, end, flat, totals)
-        return self._result(
-            search,
-            status,
-            detail,
-            unpack_cells(flat, grid.width, grid.region_position),
-            float(totals[0]),
-            float(totals[1]),
-        )
-
-    def _without_path(self, search: _Search, status: Status, detail: Detail) -> PathResult:
-        return self._result(search, status, detail, np.empty((0, 2), np.int32), math.inf, math.inf)
-
     def _result(
         self,
-        search: _Search,
-        status: Status,
-        detail: Detail,
-        cells: NDArray[np.int32],
-        cost: float,
-        length: float,
+        outputs: Outputs,
+        start: tuple[int, int],
+        goal: tuple[int, int],
+        map_version: int,
     ) -> PathResult:
-        counters = self._counters
-        metrics = _WITHOUT_PATH
-        if search.blocked is None:
-            metrics = SearchMetrics(
-                int(counters[EXPANDED]),
-                int(counters[GENERATED_COUNT]),
-                int(counters[REOPENED]),
-                int(counters[OPEN_PEAK]),
-            )
+        """Return row 0 of the outputs."""
+        status, detail, _, count, *metrics = outputs.summary[0].tolist()
+        cost, length = outputs.totals[0].tolist()
         return PathResult(
-            status=status,
-            detail=detail,
-            start=search.start,
-            goal=search.goal,
-            cells=cells,
-            cost=cost,
-            length=length,
-            suboptimality=self._suboptimality,
-            metrics=metrics,
-            map_version=search.map_version,
+            status,
+            detail,
+            start,
+            goal,
+            outputs.cells[:count].copy(),
+            cost,
+            length,
+            self._suboptimality,
+            metrics,
+            map_version,
         )
 
 
@@ -609,28 +809,31 @@ class _Search:
     """The state of a begun search that lies outside the arrays."""
 
     __slots__ = (
-        "blocked", "cancel", "goal", "goal_blocked", "map_version", "outcome", "query", "start",
-        "trace",
+        "cancel", "ends", "goal", "is_done", "map_version", "outcome", "query", "request",
+        "start", "trace",
     )  # fmt: skip
 
     def __init__(
         self,
-        query: Query,
         start: tuple[int, int],
         goal: tuple[int, int],
+        request: Request,
+        query: Query,
+        ends: int,
         map_version: int,
         cancel: CancelFlag,
         trace: SearchTrace | None,
     ) -> None:
+        self.start = start
+        self.goal = goal
+        self.request = request
         self.query = query
-        self.start = (int(start[0]), int(start[1]))
-        self.goal = (int(goal[0]), int(goal[1]))
+        self.ends = ends
         self.map_version = map_version
         self.cancel = cancel
         self.trace = trace
-        self.blocked: Status | None = None
-        self.goal_blocked = False
         self.outcome = RUNNING
+        self.is_done = False
 
 
 def find_path(
@@ -713,6 +916,67 @@ def find_path(
     )
 
 
+def _empty_scratch() -> Scratch:
+    """Return scratch without room for any engine."""
+    return Scratch(
+        words=np.empty(0, np.int64),
+        g=np.empty(0, np.float64),
+        packed=np.empty(0, np.int64),
+        heap=OpenList.of(0),
+        stacks=np.empty(0, np.int64),
+        heights=np.empty(N_STACKS, np.int64),
+        heads=np.empty(0, np.int32),
+        occupied=np.empty(65, np.uint64),
+        entry_cell=np.empty(0, np.int32),
+        entry_next=np.empty(0, np.int32),
+        counters=np.zeros(N_COUNTERS, np.int64),
+        floats=np.zeros(N_FLOATS, np.float64),
+    )
+
+
+def _scratch_with(scratch: Scratch, engine: int, size: int) -> Scratch:
+    """Return scratch with room for an engine on a map of so many cells."""
+    if engine == CANONICAL:
+        if scratch.packed.size:
+            return scratch
+        # Zeroed by the system page by page: a short search on a large map stays small.
+        return scratch._replace(
+            packed=np.zeros(size, np.int64), stacks=np.empty(N_STACKS * 256, np.int64)
+        )
+    if not scratch.words.size:
+        words = np.zeros(2 * size, np.int64)
+        scratch = scratch._replace(words=words, g=words.view(np.float64))
+    if engine == HEAP and not scratch.heap.f.size:
+        scratch = scratch._replace(heap=OpenList.of(1024))
+    if engine == BUCKETS and not scratch.heads.size:
+        scratch = scratch._replace(
+            heads=np.empty(N_BUCKETS, np.int32),
+            entry_cell=np.empty(1024, np.int32),
+            entry_next=np.empty(1024, np.int32),
+        )
+    return scratch
+
+
+def _grown_scratch(scratch: Scratch, engine: int) -> Scratch:
+    """Return scratch whose open list has twice the room and the same entries."""
+    if engine == CANONICAL:
+        rows = scratch.stacks.reshape(N_STACKS, -1)
+        stacks = np.empty((N_STACKS, 2 * rows.shape[1]), np.int64)
+        stacks[:, : rows.shape[1]] = rows
+        return scratch._replace(stacks=stacks.reshape(-1))
+    if engine == HEAP:
+        return scratch._replace(heap=scratch.heap.grown())
+    return scratch._replace(
+        entry_cell=_doubled(scratch.entry_cell), entry_next=_doubled(scratch.entry_next)
+    )
+
+
+def _doubled(array: NDArray[Any]) -> NDArray[Any]:
+    larger = np.empty(2 * array.size, array.dtype)
+    larger[: array.size] = array
+    return larger
+
+
 def _checked_query_cells(grid: Grid, field: str, cells: ArrayLike | None) -> NDArray[np.int64]:
     if cells is None:
         return _NO_CELLS
@@ -726,9 +990,9 @@ def _checked_query_cells(grid: Grid, field: str, cells: ArrayLike | None) -> NDA
 
 
 def _warm_up() -> None:
-    grid = Grid([[0, 0]], cell_scale=[[1.0, 1.0]], layers={"layer": [[0.0, 0.0]]})
-    search = AStar(grid, overlays={"layer": 1.0})
-    search.find_path((0, 0), (1, 0), blocked_cells=[[1, 0]], ignored_cells=[[1, 0]])
+    search = AStar(Grid([[0, 0]]))
+    search.find_path((0, 0), (1, 0))
+    search.find_path((0, 0), (1, 0), ignored_cells=[[1, 0]])
 
 
 register_warm_up("A*", _warm_up)

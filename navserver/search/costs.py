@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from navserver._jit import subkernel
 
-__all__ = ["BlockMinima", "CostModel", "Terrain", "cell_cost_", "step_cost_"]
+__all__ = ["BlockExtremes", "CostModel", "Terrain", "cell_cost_", "step_cost_"]
 
 SQRT2 = math.sqrt(2.0)
 ENTERED, MEAN, PRODUCT = range(3)
@@ -79,8 +79,8 @@ def step_cost_(terrain: Terrain, from_cost: float, to_cell: int, direction: int)
     return cost
 
 
-class BlockMinima:
-    """The least value of a 2-D array, kept under edits in time that depends on the edit.
+class BlockExtremes:
+    """The least and greatest value of a 2-D array, kept in time that depends on the edit.
 
     Parameters
     ----------
@@ -94,7 +94,9 @@ class BlockMinima:
         height, width = values.shape
         side = self._SIDE
         self._values = values
-        self._minima = np.empty((-(-height // side), -(-width // side)), np.float32)
+        shape = (-(-height // side), -(-width // side))
+        self._minima = np.empty(shape, np.float32)
+        self._maxima = np.empty(shape, np.float32)
         self.update(0, 0, width, height)
 
     def update(self, x0: int, y0: int, x1: int, y1: int) -> None:
@@ -108,10 +110,10 @@ class BlockMinima:
         side = self._SIDE
         bx0, by0, bx1, by1 = x0 // side, y0 // side, -(-x1 // side), -(-y1 // side)
         part = self._values[by0 * side : by1 * side, bx0 * side : bx1 * side]
-        rows = np.minimum.reduceat(part, np.arange(0, part.shape[0], side), axis=0)
-        self._minima[by0:by1, bx0:bx1] = np.minimum.reduceat(
-            rows, np.arange(0, part.shape[1], side), axis=1
-        )
+        rows = np.arange(0, part.shape[0], side)
+        columns = np.arange(0, part.shape[1], side)
+        for extremes, of in ((self._minima, np.minimum), (self._maxima, np.maximum)):
+            extremes[by0:by1, bx0:bx1] = of.reduceat(of.reduceat(part, rows), columns, axis=1)
 
     def update_cells(self, xs: NDArray[np.int64], ys: NDArray[np.int64]) -> None:
         """Read the values around single cells again.
@@ -127,6 +129,12 @@ class BlockMinima:
             y, x = divmod(int(block), columns)
             self.update(x * side, y * side, x * side + 1, y * side + 1)
 
-    def least(self) -> float:
-        """Return the least value."""
-        return float(self._minima.min())
+    def extremes(self) -> tuple[float, float]:
+        """Return the least and the greatest value.
+
+        Returns
+        -------
+        (float, float)
+            Both exact.
+        """
+        return float(self._minima.min()), float(self._maxima.max())

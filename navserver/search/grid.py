@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from navserver.search.bodies import body_space
-from navserver.search.costs import BlockMinima, CostModel, Terrain
+from navserver.search.costs import BlockExtremes, CostModel, Terrain
 from navserver.search.derived import DerivedArrays, Edit, MoveMasks, Space
 from navserver.search.movement import Movement
 from navserver.search.moves import DiagonalMode, mask_table
@@ -39,7 +39,7 @@ _NO_CELL_SCALE = np.empty(0, np.float32)
 
 
 class _Target(NamedTuple):
-    """The cells of an edit: an index into [y, x] arrays, and the same for the minima."""
+    """The cells of an edit: an index into [y, x] arrays, and the same for the extremes."""
 
     where: Any
     shape: tuple[int, ...]
@@ -103,10 +103,10 @@ class Grid:
         """Starts at 1 and grows by 1 with every edit."""
         self._class_counts = _count_classes(self._classes)
         self._scale: NDArray[np.float32] | None = None
-        self._scale_minima: BlockMinima | None = None
+        self._scale_extremes: BlockExtremes | None = None
         self._layer_rows: dict[str, int] = {}
         self._layer_stack = np.empty((0, self.size), np.float32)
-        self._layer_minima: list[BlockMinima] = []
+        self._layer_extremes: list[BlockExtremes] = []
         self.derived = DerivedArrays()
         """Arrays computed from the map on first use and kept current; bounded in bytes."""
         whole = self._whole()
@@ -461,11 +461,11 @@ class Grid:
             cost_model=int(movement.cost_model),
         )
 
-    def least_cost(self, movement: Movement, *, ignoring: bool = False) -> float:
-        """Return a lower bound of the cost of every cell that a body may enter.
+    def cost_range(self, movement: Movement, *, ignoring: bool = False) -> tuple[float, float]:
+        """Return bounds of the cost of every cell that a body may enter.
 
-        The bound is the least class cost present, times the least scale, plus the layers' least
-        values by their weights: exact without scale and layers.
+        The bounds are the extreme class costs present, times the extreme scales, plus the layers'
+        extremes by their weights: exact without scale and layers.
 
         Parameters
         ----------
@@ -476,22 +476,37 @@ class Grid:
 
         Returns
         -------
-        float
-            ``inf`` where every cell is blocked.
+        (float, float)
+            Least and greatest; (1, 1) where every cell is blocked.
         """
-        least = float(movement.profile.costs[self._class_counts > 0].min())
-        if ignoring:
-            least = min(least, 1.0)
-        if np.isinf(least):
-            return least
-        if self._scale_minima is not None:
-            least *= self._scale_minima.least()
+        costs = movement.profile.costs[self._class_counts > 0].astype(np.float64)
+        if ignoring or np.isinf(costs).all():
+            costs = np.append(costs, 1.0)
+        costs = costs[np.isfinite(costs)]
+        bounds = np.array([costs.min(), costs.max()])
+        if self._scale_extremes is not None:
+            bounds *= self._scale_extremes.extremes()
         for row, weight in zip(*self._overlay_rows(movement), strict=True):
-            least += float(weight) * self._layer_minima[row].least()
-        return least
+            bounds += weight * np.array(self._layer_extremes[row].extremes())
+        return float(bounds[0]), float(bounds[1])
+
+    def least_cost(self, movement: Movement) -> float:
+        """Return the lower bound of `cost_range`.
+
+        Parameters
+        ----------
+        movement : Movement
+            What the body pays.
+
+        Returns
+        -------
+        float
+            At least 0.
+        """
+        return self.cost_range(movement)[0]
 
     def uniform_cost(self, movement: Movement) -> float | None:
-        """Return what every cell costs that a body may enter, if that follows from the classes.
+        """Return what every open cell costs, if they all cost the same.
 
         Parameters
         ----------
@@ -501,16 +516,11 @@ class Grid:
         Returns
         -------
         float or None
-            None with a scale, with overlays, where present classes cost differently, and where
-            every cell is blocked.
+            None where costs differ, or may differ: a scale that is not 1 throughout the map
+            counts even where it lies on blocked cells only.
         """
-        if self._scale is not None or movement.overlays:
-            return None
-        costs = movement.profile.costs[self._class_counts > 0]
-        costs = costs[np.isfinite(costs)]
-        if costs.size == 0 or costs.min() != costs.max():
-            return None
-        return float(costs[0])
+        least, greatest = self.cost_range(movement)
+        return least if least == greatest else None
 
     # Edits
 
@@ -689,7 +699,7 @@ class Grid:
             if stack is None
             else stack.reshape(len(kept), self.size)
         )
-        self._layer_minima = [BlockMinima(self._layer(other)) for other in kept]
+        self._layer_extremes = [BlockExtremes(self._layer(other)) for other in kept]
         self.version += 1
         return self.version
 
@@ -772,12 +782,12 @@ class Grid:
     def _write_scale(self, target: _Target, values: NDArray[np.float32]) -> None:
         if self._scale is None:
             self._scale = np.ones((self.height, self.width), np.float32)
-            self._scale_minima = None
+            self._scale_extremes = None
         self._scale[target.where] = values
-        if self._scale_minima is None:
-            self._scale_minima = BlockMinima(self._scale)
+        if self._scale_extremes is None:
+            self._scale_extremes = BlockExtremes(self._scale)
         else:
-            _update_minima(self._scale_minima, target)
+            _update_extremes(self._scale_extremes, target)
 
     def _write_layer(self, target: _Target, name: str, values: NDArray[np.float32]) -> None:
         is_new = name not in self._layer_rows
@@ -787,12 +797,12 @@ class Grid:
             stack[:row] = self._layer_stack
             self._layer_stack = stack
             self._layer_rows[name] = row
-            self._layer_minima = [
-                BlockMinima(self._layer(other))
+            self._layer_extremes = [
+                BlockExtremes(self._layer(other))
                 for other in sorted(self._layer_rows, key=self._layer_rows.__getitem__)
             ]
         self._layer(name)[target.where] = values
-        _update_minima(self._layer_minima[self._layer_rows[name]], target)
+        _update_extremes(self._layer_extremes[self._layer_rows[name]], target)
 
     def _layer(self, name: str) -> NDArray[np.float32]:
         return self._layer_stack[self._layer_rows[name]].reshape(self.height, self.width)
@@ -929,8 +939,8 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _update_minima(minima: BlockMinima, target: _Target) -> None:
+def _update_extremes(extremes: BlockExtremes, target: _Target) -> None:
     if target.rectangle is None:
-        minima.update_cells(target.where[1], target.where[0])
+        extremes.update_cells(target.where[1], target.where[0])
     else:
-        minima.update(*target.rectangle)
+        extremes.update(*target.rectangle)

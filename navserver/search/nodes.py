@@ -1,4 +1,4 @@
-"""What searches share: the stamped node pool, the open list, limits, metrics and the trace.
+"""What searches share: the stamped nodes, the cells that a query changes, metrics and the trace.
 
 A node takes two 8-byte words, `words[2 * cell]` and `g[2 * cell + 1]` of one buffer, so that a
 visit touches one cache line. The upper half of the first word is the stamp of the search that
@@ -19,8 +19,6 @@ from navserver.status import InputError
 
 __all__ = [
     "CancelFlag",
-    "NodePool",
-    "Nodes",
     "OpenList",
     "SearchMetrics",
     "SearchTrace",
@@ -28,6 +26,7 @@ __all__ = [
     "override_nodes_",
     "pop_open_",
     "push_open_",
+    "unpack_cells",
 ]
 
 MASK_BITS = 0xFF
@@ -40,44 +39,9 @@ CLOSES = 1 << 16
 OPENS = 1 << 17
 QUERY_BITS = MASK_BITS | PATCHED | CLOSES | OPENS
 STAMP_SHIFT = 32
-_LAST_STAMP = (1 << 31) - 1
 
-
-class Nodes(NamedTuple):
-    """One buffer of 16 bytes a cell, seen as integers and as floats."""
-
-    words: NDArray[np.int64]
-    g: NDArray[np.float64]
-
-
-class NodePool:
-    """The nodes of one search at a time, over a map of fixed size.
-
-    Parameters
-    ----------
-    size : int
-        Cells of the map.
-    """
-
-    def __init__(self, size: int) -> None:
-        # Zeroed by the system page by page: a short search on a large map stays small.
-        words = np.zeros(2 * size, np.int64)
-        self.arrays = Nodes(words, words.view(np.float64))
-        self._stamp = 0
-
-    def next_stamp(self) -> int:
-        """Make every node unknown.
-
-        Returns
-        -------
-        int
-            The stamp of the new search, 1 or more.
-        """
-        if self._stamp == _LAST_STAMP:
-            self.arrays.words.fill(0)
-            self._stamp = 0
-        self._stamp += 1
-        return self._stamp
+# A closed node is reopened only if its g falls by more than rounding can explain.
+REOPEN_MARGIN = 1.0 - 2.0**-40
 
 
 class OpenList(NamedTuple):
@@ -326,9 +290,9 @@ def pop_open_(open_list: OpenList, size: int) -> int:
 
 
 @subkernel
-def is_open_(terrain: Terrain, nodes: Nodes, stamp: int, cell: int) -> bool:
+def is_open_(terrain: Terrain, words: NDArray[np.int64], stamp: int, cell: int) -> bool:
     """Return whether the query may enter a flat cell."""
-    word = nodes.words[2 * cell]
+    word = words[2 * cell]
     if word >> STAMP_SHIFT == stamp:
         if word & OPENS:
             return True
@@ -340,7 +304,7 @@ def is_open_(terrain: Terrain, nodes: Nodes, stamp: int, cell: int) -> bool:
 @kernel
 def override_nodes_(
     terrain: Terrain,
-    nodes: Nodes,
+    words: NDArray[np.int64],
     stamp: int,
     blocked_cells: NDArray[np.int64],
     ignored_cells: NDArray[np.int64],
@@ -350,9 +314,9 @@ def override_nodes_(
     Invariant: the second pass reads only the bits that the first one wrote.
     """
     for cell in blocked_cells:
-        nodes.words[2 * cell] = (stamp << STAMP_SHIFT) | CLOSES
+        words[2 * cell] = (stamp << STAMP_SHIFT) | CLOSES
     for cell in ignored_cells:
-        nodes.words[2 * cell] = (stamp << STAMP_SHIFT) | OPENS
+        words[2 * cell] = (stamp << STAMP_SHIFT) | OPENS
     for i in range(blocked_cells.size + ignored_cells.size):
         j = i - blocked_cells.size
         cell = blocked_cells[i] if j < 0 else ignored_cells[j]
@@ -363,11 +327,11 @@ def override_nodes_(
                 bits = 0
                 for by in range(max(ny - 1, 0), min(ny + 2, terrain.height)):
                     for bx in range(max(nx - 1, 0), min(nx + 2, terrain.width)):
-                        if is_open_(terrain, nodes, stamp, by * terrain.width + bx):
+                        if is_open_(terrain, words, stamp, by * terrain.width + bx):
                             bits |= 1 << (3 * (bx - nx + 1) + by - ny + 1)
                 n = ny * terrain.width + nx
                 kept = 0
-                if nodes.words[2 * n] >> STAMP_SHIFT == stamp:
-                    kept = nodes.words[2 * n] & (CLOSES | OPENS)
+                if words[2 * n] >> STAMP_SHIFT == stamp:
+                    kept = words[2 * n] & (CLOSES | OPENS)
                 mask = np.int64(terrain.mask_table[bits])
-                nodes.words[2 * n] = (stamp << STAMP_SHIFT) | kept | PATCHED | mask
+                words[2 * n] = (stamp << STAMP_SHIFT) | kept | PATCHED | mask

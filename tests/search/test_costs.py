@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navserver.search.costs import BlockMinima
+from navserver.search.costs import BlockExtremes
 from navserver.search.grid import (
     Grid,
     Profile,
@@ -47,22 +47,22 @@ def test_a_wall_stays_a_wall_at_scale_zero() -> None:
 
 
 @given(st.integers(1, 200), st.integers(1, 200), st.integers(0, 2**32 - 1), st.booleans())
-def test_the_least_value_is_kept_under_edits(
+def test_the_extremes_are_kept_under_edits(
     width: int, height: int, seed: int, single_cells: bool
 ) -> None:
     random = np.random.default_rng(seed)
     values = random.random((height, width), np.float32)
-    minima = BlockMinima(values)
-    assert minima.least() == values.min()
+    kept = BlockExtremes(values)
+    assert kept.extremes() == (values.min(), values.max())
     for _ in range(4):
-        # The least cell rises in every round, so the answer has to move elsewhere.
+        # The least cell rises in every round, and the greatest falls in some.
         y, x = (int(i) for i in np.unravel_index(values.argmin(), values.shape))
         x1, y1 = int(random.integers(x + 1, width + 1)), int(random.integers(y + 1, height + 1))
         if single_cells:
             xs, ys = np.array([x, x1 - 1]), np.array([y, y1 - 1])
-            values[ys, xs] = 2 + random.random(2, np.float32)
-            minima.update_cells(xs, ys)
+            values[ys, xs] = random.uniform(0.5, 2.0, 2)
+            kept.update_cells(xs, ys)
         else:
-            values[y:y1, x:x1] = 2 + random.random((y1 - y, x1 - x), np.float32)
-            minima.update(x, y, x1, y1)
-        assert minima.least() == values.min()
+            values[y:y1, x:x1] = random.uniform(0.5, 2.0, (y1 - y, x1 - x))
+            kept.update(x, y, x1, y1)
+        assert kept.extremes() == (values.min(), values.max())

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navserver.search import nodes as nodes_module
 from navserver.search.astar import AStar, find_path
+from navserver.search.engine import LAST_STAMP, STAMP
 from navserver.search.grid import Grid
 from navserver.search.nodes import (
     CancelFlag,
-    NodePool,
     OpenList,
     SearchTrace,
     pop_open_,
@@ -69,10 +68,11 @@ def test_a_search_outgrows_its_open_list() -> None:
     classes = np.zeros((300, 300), np.uint8)
     result = find_path(Grid(classes), (150, 150), (0, 0), algorithm="dijkstra")
     assert result.found
-    search = AStar(Grid(classes))
-    capacity = search._open_list.f.size
     noisy = np.random.default_rng(1).random((300, 300)).astype(np.float32) + 0.01
+    noisy[0, 1] = 0.0
     hard = AStar(Grid(classes, cell_scale=noisy))
+    hard.begin((0, 0), (299, 299))
+    capacity = hard._scratch.heap.f.size
     found = hard.find_path((0, 0), (299, 299))
     assert found.found
     assert found.metrics.open_peak > capacity
@@ -81,45 +81,30 @@ def test_a_search_outgrows_its_open_list() -> None:
     np.testing.assert_array_equal(again.cells, found.cells)
 
 
-def test_stamps_are_never_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = NodePool(10)
-    stamps = [pool.next_stamp() for _ in range(5)]
-    assert len(set(stamps)) == 5
-    assert 0 not in stamps, "0 is the stamp of cells that no search has seen"
-    monkeypatch.setattr(nodes_module, "_LAST_STAMP", stamps[-1])
-    pool.arrays.words[:] = stamps[0] << nodes_module.STAMP_SHIFT
-    first_again = pool.next_stamp()
-    assert first_again == stamps[0]
-    assert not pool.arrays.words.any(), "nodes of the first round look like new ones"
+LEVEL = Grid.filled(20, 20)
+COSTLY = Grid(LEVEL.classes, cell_scale=np.random.default_rng(7).uniform(1, 5, (20, 20)))
+FREE = Grid(LEVEL.classes, cell_scale=np.random.default_rng(7).integers(0, 3, (20, 20)))
 
 
-def test_searches_are_the_same_when_the_stamps_begin_anew(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(nodes_module, "_LAST_STAMP", 3)
-    blocked = np.random.default_rng(5).random((20, 20)) < 0.25
-    blocked[0, 0] = blocked[19, 19] = blocked[0, 19] = False
-    grid = Grid.from_blocked(blocked)
+@pytest.mark.parametrize("grid", [LEVEL, COSTLY, FREE], ids=["canonical", "buckets", "heap"])
+def test_searches_are_the_same_when_the_stamps_begin_anew(grid: Grid) -> None:
+    changed = AStar(grid)
     search = AStar(grid)
-    for _ in range(5):
+    for scratch in (search._scratch, changed._scratch):
+        scratch.counters[STAMP] = LAST_STAMP - 4
+    for _ in range(4):
         for start, goal in [((0, 0), (19, 19)), ((19, 19), (19, 0)), ((19, 0), (0, 0))]:
-            mine = search.find_path(start, goal, blocked_cells=[(5, 5)], ignored_cells=[(7, 7)])
-            fresh = AStar(grid).find_path(
-                start, goal, blocked_cells=[(5, 5)], ignored_cells=[(7, 7)]
-            )
+            mine = search.find_path(start, goal)
+            fresh = AStar(grid).find_path(start, goal)
             np.testing.assert_array_equal(mine.cells, fresh.cells)
             assert mine.metrics == fresh.metrics
+            changes = {"blocked_cells": [(5, 5)], "ignored_cells": [(7, 7)]}
+            mine = changed.find_path(start, goal, **changes)
+            fresh = AStar(grid).find_path(start, goal, **changes)
+            np.testing.assert_array_equal(mine.cells, fresh.cells)
+            assert mine.metrics == fresh.metrics
+    assert search._scratch.counters[STAMP] == changed._scratch.counters[STAMP] == 8
 
-
-def test_a_large_stamp_does_not_spill_into_other_bits() -> None:
-    grid = Grid.filled(12, 12)
-    fresh = AStar(grid).find_path((0, 3), (11, 11), blocked_cells=[(5, 5), (6, 6)])
-    search = AStar(grid)
-    search._pool._stamp = nodes_module._LAST_STAMP - 1
-    for _ in range(3):
-        result = search.find_path((0, 3), (11, 11), blocked_cells=[(5, 5), (6, 6)])
-        np.testing.assert_array_equal(result.cells, fresh.cells)
-        assert result.metrics == fresh.metrics
 
 
 def test_the_cancel_flag() -> None:

@@ -1,0 +1,251 @@
+"""The engine for costs that differ: float64 g and a circular bucket queue.
+
+Bucket ``k`` holds the nodes with ``k <= f * bucket_rate < k + 1``; inside a bucket the last in
+is the first out. A bucket is no wider than the least step, so that order is lost only among
+nodes of nearly equal f; what that costs is mended: a closed node is reopened when a smaller g
+comes, and the search goes on until no entry's f lies below the goal's best g.
+
+Three of the eight neighbours need no look, since the parent reaches them at no more cost: those
+adjacent to it by a straight step, and the parent itself. (Under PRODUCT only the parent.)
+
+Source of the bucket queue: Dial, "Algorithm 360: Shortest-path forest with topological ordering"
+(1969).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from navserver._jit import subkernel, trailing_zeros
+from navserver.search.costs import PRODUCT, Terrain, cell_cost_, step_cost_
+from navserver.search.engine import (
+    BOUND_G,
+    BUCKET,
+    CANCELLED,
+    COST_PRUNED,
+    ENTRIES,
+    EXHAUSTED,
+    EXPANDED,
+    EXPANSION_LIMIT,
+    FREE,
+    GENERATED_COUNT,
+    NO_CELL,
+    OPEN_FULL,
+    OPEN_PEAK,
+    REACHED,
+    REOPENED,
+    RUNNING,
+    STAMP,
+    USED,
+    Query,
+    Request,
+    Scratch,
+    record_expansion_,
+)
+from navserver.search.heuristics import distance_
+from navserver.search.moves import DX, DY
+from navserver.search.nodes import (
+    CLOSED,
+    GENERATED,
+    HAS_PARENT,
+    MASK_BITS,
+    PARENT_SHIFT,
+    PATCHED,
+    QUERY_BITS,
+    REOPEN_MARGIN,
+    STAMP_SHIFT,
+    TraceArrays,
+)
+
+__all__ = ["N_BUCKETS", "advance_buckets_", "begin_buckets_"]
+
+N_BUCKETS = 4096
+"""64 words of 64 bits, and one word that says which of them are not empty."""
+
+# By arrival direction: all but the parent and what it reaches by a straight step.
+_WORTH = tuple(
+    0xFF & ~(1 << ((d + 4) & 7)) & ~((1 << ((d + 3) & 7)) | (1 << ((d + 5) & 7))) for d in range(8)
+)
+_NOT_BACK = tuple(0xFF & ~(1 << ((d + 4) & 7)) for d in range(8))
+
+
+@subkernel
+def push_bucket_(scratch: Scratch, bucket: int, cell: int) -> None:
+    """Put a cell on a bucket; the caller has made sure of the room."""
+    counters = scratch.counters
+    entry = counters[FREE]
+    if entry == NO_CELL:
+        entry = counters[USED]
+        counters[USED] += 1
+    else:
+        counters[FREE] = scratch.entry_next[entry]
+    slot = bucket & (N_BUCKETS - 1)
+    scratch.entry_cell[entry] = cell
+    scratch.entry_next[entry] = scratch.heads[slot]
+    scratch.heads[slot] = entry
+    word = slot >> 6
+    scratch.occupied[word] |= np.uint64(1) << np.uint64(slot & 63)
+    scratch.occupied[64] |= np.uint64(1) << np.uint64(word)
+    counters[ENTRIES] += 1
+
+
+@subkernel
+def pop_bucket_(scratch: Scratch, bucket: int) -> int:
+    """Take the last cell off a bucket that is not empty."""
+    counters = scratch.counters
+    slot = bucket & (N_BUCKETS - 1)
+    entry = np.int64(scratch.heads[slot])
+    following = scratch.entry_next[entry]
+    scratch.heads[slot] = following
+    scratch.entry_next[entry] = counters[FREE]
+    counters[FREE] = entry
+    if following == NO_CELL:
+        word = slot >> 6
+        scratch.occupied[word] &= ~(np.uint64(1) << np.uint64(slot & 63))
+        if scratch.occupied[word] == 0:
+            scratch.occupied[64] &= ~(np.uint64(1) << np.uint64(word))
+    counters[ENTRIES] -= 1
+    return np.int64(scratch.entry_cell[entry])
+
+
+@subkernel
+def next_bucket_(scratch: Scratch, bucket: int) -> int:
+    """Return the first bucket from the given one on that is not empty; one must be."""
+    slot = bucket & (N_BUCKETS - 1)
+    word = slot >> 6
+    here = scratch.occupied[word] >> np.uint64(slot & 63)
+    if here:
+        return bucket + np.int64(trailing_zeros(here))
+    # The words that follow, rotated so that the next one comes first.
+    after = (word + 1) & 63
+    words = scratch.occupied[64]
+    turned = (words >> np.uint64(after)) | (words << np.uint64((64 - after) & 63))
+    steps = np.int64(trailing_zeros(turned))
+    found = (after + steps) & 63
+    first = np.int64(trailing_zeros(scratch.occupied[found]))
+    return bucket - (slot & 63) + (steps + 1) * 64 + first
+
+
+@subkernel
+def begin_buckets_(request: Request, query: Query, scratch: Scratch, h: float) -> None:
+    """Put the start, whose node has been written, into its bucket."""
+    scratch.heads[:] = NO_CELL
+    scratch.occupied[:] = 0
+    scratch.counters[FREE] = NO_CELL
+    bucket = np.int64(request.weight * h * request.bucket_rate)
+    scratch.counters[BUCKET] = bucket
+    push_bucket_(scratch, bucket, query.start)
+    if query.start == query.goal:
+        scratch.floats[BOUND_G] = 0.0
+
+
+@subkernel
+def advance_buckets_(
+    budget: int,
+    terrain: Terrain,
+    request: Request,
+    query: Query,
+    scratch: Scratch,
+    trace: TraceArrays,
+    cancel: NDArray[np.uint8],
+) -> int:
+    """Expand at most `budget` nodes and return why it stopped.
+
+    Invariant: between two expansions every node that is generated and not closed has an entry,
+    and no entry lies below the current bucket.
+    """
+    width = terrain.width
+    words = scratch.words
+    counters = scratch.counters
+    noting = trace.cells.size > 0 or request.allow_partial
+    worth = _NOT_BACK if terrain.cost_model == PRODUCT else _WORTH
+    stamp = counters[STAMP]
+    fresh = stamp << STAMP_SHIFT
+    expanded = counters[EXPANDED]
+    last = expanded + budget
+    bucket = counters[BUCKET]
+    bound = scratch.floats[BOUND_G]
+    outcome = RUNNING
+    while True:
+        if counters[ENTRIES] == 0:
+            outcome = EXHAUSTED if bound == np.inf else REACHED
+            break
+        bucket = next_bucket_(scratch, bucket)
+        if bucket > bound * request.bucket_rate:
+            outcome = REACHED
+            break
+        if counters[ENTRIES] + 8 > scratch.entry_cell.size:
+            outcome = OPEN_FULL
+            break
+        if expanded >= request.max_expansions:
+            outcome = EXPANSION_LIMIT
+            break
+        if expanded >= last:
+            break
+        if cancel[0]:
+            outcome = CANCELLED
+            break
+        cell = pop_bucket_(scratch, bucket)
+        word = words[2 * cell]
+        if word & CLOSED:
+            continue
+        g = scratch.g[2 * cell + 1]
+        y = cell // width
+        x = cell - y * width
+        if bound < np.inf:
+            h = distance_(request.heuristic, x - query.goal_x, y - query.goal_y)
+            if g + request.weight * request.unit_cost * h >= bound:
+                continue
+        words[2 * cell] = word | CLOSED
+        arrival = (word >> PARENT_SHIFT) & 7 if word & HAS_PARENT else 8
+        if noting:
+            record_expansion_(terrain, request, query, scratch, trace, expanded, cell, arrival, g)
+        expanded += 1
+        from_cost = cell_cost_(terrain, cell)
+        moves = word & MASK_BITS if word & PATCHED else np.int64(terrain.masks[cell])
+        if arrival < 8:
+            moves &= worth[arrival]
+        while moves:
+            direction = np.int64(trailing_zeros(moves))
+            moves &= moves - 1
+            to = cell + DY[direction] * width + DX[direction]
+            to_word = words[2 * to]
+            to_g = g + step_cost_(terrain, from_cost, to, direction)
+            if to_word >> STAMP_SHIFT != stamp:
+                to_word = fresh
+            elif to_word & GENERATED:
+                if to_word & CLOSED:
+                    if to_g >= scratch.g[2 * to + 1] * REOPEN_MARGIN:
+                        continue
+                    counters[REOPENED] += 1
+                elif to_g >= scratch.g[2 * to + 1]:
+                    continue
+            if to_g > request.max_cost:
+                counters[COST_PRUNED] = 1
+                continue
+            h = distance_(
+                request.heuristic,
+                x + DX[direction] - query.goal_x,
+                y + DY[direction] - query.goal_y,
+            )
+            f = to_g + request.weight * request.unit_cost * h
+            if f >= bound:
+                continue
+            words[2 * to] = (
+                fresh
+                | (to_word & QUERY_BITS)
+                | GENERATED
+                | HAS_PARENT
+                | (direction << PARENT_SHIFT)
+            )
+            scratch.g[2 * to + 1] = to_g
+            if to == query.goal:
+                bound = to_g
+            push_bucket_(scratch, max(np.int64(f * request.bucket_rate), bucket), to)
+            counters[GENERATED_COUNT] += 1
+        counters[OPEN_PEAK] = max(counters[OPEN_PEAK], counters[ENTRIES])
+    counters[BUCKET] = bucket
+    counters[EXPANDED] = expanded
+    scratch.floats[BOUND_G] = bound
+    return outcome

@@ -1,0 +1,390 @@
+"""The engine for uniform cost: integers, a word a node, and one path to each cell.
+
+On uniform cost most cells can be reached by many paths of equal cost. Canonical ordering keeps
+one of them: the one whose diagonal steps come first (under NEVER, whose vertical steps come
+first). A cell then generates only the neighbours that its arrival direction leaves it, and those
+that an obstacle forces on it; jump point search prunes alike, and jumps on top of it. Where a
+cell has a single successor ahead, the engine runs on along it without the open list.
+
+Costs are counted in fixed point, 5,741 for a straight step and 8,119 for a diagonal one. The
+ratio is a convergent of sqrt 2, so the order of two paths is the true one unless they differ by
+thousands of diagonal steps, and then they differ by less than 1.1e-8 of a cell a step. The cost
+that a result states is summed in float64 along its path.
+
+The open list is 64 circular buckets of f, each a stack. Exactness as in `bucket_engine`: closed
+nodes are reopened, and the search ends when no entry's f lies below the goal's g.
+
+Sources: Harabor and Grastien, "Online Graph Pruning for Pathfinding on Grid Maps" (2011),
+sections 3 and 4, and "Improving Jump Point Search" (2014) for steps that cut no corner; Sturtevant
+and Rabin, "Canonical Orderings on Grids" (2016).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from navserver._jit import subkernel, trailing_zeros
+from navserver.search.costs import Terrain
+from navserver.search.engine import (
+    BOUND,
+    BUCKET,
+    CANCELLED,
+    COST_PRUNED,
+    ENTRIES,
+    EXHAUSTED,
+    EXPANDED,
+    EXPANSION_LIMIT,
+    GENERATED_COUNT,
+    NO_CELL,
+    OPEN_FULL,
+    OPEN_PEAK,
+    PENDING,
+    REACHED,
+    REOPENED,
+    RUNNING,
+    STAMP,
+    Query,
+    Request,
+    Scratch,
+    record_expansion_,
+    reset_counters_,
+)
+from navserver.search.moves import DX, DY, DiagonalMode
+from navserver.search.nodes import TraceArrays
+
+__all__ = ["DIAGONAL", "MAX_G", "STRAIGHT", "advance_canonical_", "begin_canonical_"]
+
+STRAIGHT = 5741
+DIAGONAL = 8119
+
+# A node is one word: stamp, MAX_G - g, arrival direction, whether it has a parent, closed. A
+# better node of the same search is a larger word, and so is any node of a later search.
+G_BITS = 34
+MAX_G = (1 << G_BITS) - 1
+G_SHIFT = 6
+STAMP_AT = G_BITS + G_SHIFT
+BELOW_G = (1 << G_SHIFT) - 1
+ARRIVAL_SHIFT = 3
+HAS_ARRIVAL = 4
+CLOSED_BIT = 2
+
+# An entry of the open list is one word: f, cell.
+CELL_BITS = 26
+CELL_MASK = (1 << CELL_BITS) - 1
+N_STACKS = 64
+UNBOUNDED = 1 << 62
+
+
+def canonical_successors(mode: DiagonalMode) -> NDArray[np.uint8]:
+    """Return which moves a cell keeps, by the direction it was reached in.
+
+    Parameters
+    ----------
+    mode : DiagonalMode
+        The diagonal rule.
+
+    Returns
+    -------
+    uint8 array (9, 256)
+        Row 8 is the start's. The column is the cell's own move mask; under NEVER, whose masks
+        do not show the cells that matter, that of the cell before it.
+    """
+    table = np.full((9, 256), 0xFF, np.uint8)
+    for arrival in range(8):
+        for mask in range(256):
+            kept = _kept_under_never(arrival, mask)
+            if mode != DiagonalMode.NEVER:
+                kept = _kept(arrival, mask, mode)
+            table[arrival, mask] = kept
+    return table
+
+
+def _kept(arrival: int, mask: int, mode: DiagonalMode) -> int:
+    def turned(by: int) -> int:
+        return 1 << ((arrival + by) & 7)
+
+    kept = turned(0)
+    if arrival & 1:
+        # Diagonal: both its straight parts go on; an obstacle beside the step hides what lies
+        # behind it from the parent, where corners may be cut at all.
+        kept |= turned(1) | turned(-1)
+        if mode != DiagonalMode.ONLY_IF_NO_OBSTACLES:
+            for side in (1, -1):
+                if not mask & turned(3 * side):
+                    kept |= turned(2 * side)
+        return kept
+    for side in (1, -1):
+        if mode == DiagonalMode.ONLY_IF_NO_OBSTACLES:
+            # The side is open, yet not by a diagonal step from the parent: its cell beside the
+            # parent is blocked.
+            if mask & turned(2 * side) and not mask & turned(3 * side):
+                kept |= turned(2 * side) | turned(side)
+        elif not mask & turned(2 * side):
+            kept |= turned(side)
+    return kept
+
+
+def _kept_under_never(arrival: int, parents_mask: int) -> int:
+    kept = 1 << arrival
+    if arrival in (2, 6):
+        return kept | 1 | 16
+    for vertical in (2, 6):
+        if not parents_mask >> vertical & 1:
+            kept |= 1 << vertical
+    return kept
+
+
+@subkernel
+def push_stack_(scratch: Scratch, bucket: int, f: int, cell: int) -> bool:
+    """Put an entry on a stack, and return whether eight more might not find room."""
+    capacity = scratch.stacks.size >> 6
+    slot = bucket & (N_STACKS - 1)
+    height = scratch.heights[slot]
+    scratch.stacks[slot * capacity + height] = (f << CELL_BITS) | cell
+    scratch.heights[slot] = height + 1
+    scratch.occupied[0] |= np.uint64(1) << np.uint64(slot)
+    return bool(height + 10 > capacity)
+
+
+@subkernel
+def estimate_(request: Request, dx: int, dy: int) -> int:
+    """Return the fixed-point estimate of a cell dx columns and dy rows from the goal."""
+    dx = abs(dx)
+    dy = abs(dy)
+    return request.straight * max(dx, dy) + request.diagonal_rest * min(dx, dy)
+
+
+@subkernel
+def real_g_(request: Request, g: int) -> float:
+    """Return a fixed-point cost in the grid's units."""
+    return g * (request.unit_cost / STRAIGHT)
+
+
+@subkernel
+def begin_canonical_(terrain: Terrain, request: Request, query: Query, scratch: Scratch) -> None:
+    """Put the start on the open list of a search whose stamp has been set."""
+    counters = scratch.counters
+    reset_counters_(query, scratch)
+    scratch.heights[:] = 0
+    scratch.occupied[:] = 0
+    scratch.packed[query.start] = (counters[STAMP] << STAMP_AT) | (MAX_G << G_SHIFT)
+    y = query.start // terrain.width
+    f = estimate_(request, query.start - y * terrain.width - query.goal_x, y - query.goal_y)
+    push_stack_(scratch, f >> request.shift, f, query.start)
+    counters[BUCKET] = f >> request.shift
+    counters[BOUND] = 0 if query.start == query.goal else UNBOUNDED
+    counters[ENTRIES] = 1
+
+
+@subkernel
+def advance_canonical_(
+    budget: int,
+    terrain: Terrain,
+    request: Request,
+    query: Query,
+    scratch: Scratch,
+    trace: TraceArrays,
+    cancel: NDArray[np.uint8],
+) -> int:
+    """Expand at most `budget` nodes and return why it stopped.
+
+    Invariant: outside the inner loop every node that is generated and not closed has an entry
+    or is the pending one, and no entry lies below the current bucket.
+    """
+    width = terrain.width
+    masks = terrain.masks
+    successors = request.successors
+    packed = scratch.packed
+    counters = scratch.counters
+    noting = trace.cells.size > 0 or request.allow_partial
+    goal_x = query.goal_x
+    goal_y = query.goal_y
+    shift = request.shift
+    fresh = counters[STAMP] << STAMP_AT
+    bound = counters[BOUND]
+    bucket = counters[BUCKET]
+    pending = counters[PENDING]
+    entries = counters[ENTRIES]
+    expanded = counters[EXPANDED]
+    generated = counters[GENERATED_COUNT]
+    reopened = counters[REOPENED]
+    last = expanded + budget
+    stop = min(last, request.max_expansions)
+    is_full = False
+    outcome = RUNNING
+    while True:
+        if is_full:
+            outcome = OPEN_FULL
+            break
+        if expanded >= stop:
+            if expanded >= request.max_expansions:
+                outcome = EXPANSION_LIMIT
+            break
+        if cancel[0]:
+            outcome = CANCELLED
+            break
+        if pending != NO_CELL:
+            cell = pending
+            pending = NO_CELL
+            word = packed[cell]
+        else:
+            occupied = scratch.occupied[0]
+            if occupied == 0:
+                outcome = EXHAUSTED if bound == UNBOUNDED else REACHED
+                break
+            turn = np.uint64(bucket & (N_STACKS - 1))
+            turned = (occupied >> turn) | (
+                occupied << ((np.uint64(N_STACKS) - turn) & np.uint64(N_STACKS - 1))
+            )
+            bucket += np.int64(trailing_zeros(turned))
+            if (bucket << shift) >= bound:
+                outcome = REACHED
+                break
+            slot = bucket & (N_STACKS - 1)
+            height = scratch.heights[slot] - 1
+            entry = scratch.stacks[slot * (scratch.stacks.size >> 6) + height]
+            scratch.heights[slot] = height
+            if height == 0:
+                scratch.occupied[0] = occupied & ~(np.uint64(1) << np.uint64(slot))
+            entries -= 1
+            cell = entry & CELL_MASK
+            word = packed[cell]
+            if word & CLOSED_BIT or (entry >> CELL_BITS) >= bound:
+                continue
+        y = cell // width
+        x = cell - y * width
+        while True:
+            # Expand the cell, whose node is `word`.
+            packed[cell] = word | CLOSED_BIT
+            g = MAX_G - ((word >> G_SHIFT) & MAX_G)
+            arrival = (word >> ARRIVAL_SHIFT) & 7 if word & HAS_ARRIVAL else 8
+            if noting:
+                record_expansion_(
+                    terrain, request, query, scratch, trace, expanded, cell, arrival,
+                    real_g_(request, g),
+                )  # fmt: skip
+            expanded += 1
+            mask = np.int64(masks[cell])
+            key = mask
+            if request.four_neighbours and arrival < 8:
+                key = np.int64(masks[cell - DY[arrival] * width - DX[arrival]])
+            moves = mask & np.int64(successors[arrival, key])
+            if moves == 1 << arrival:
+                # Run on as long as the cell ahead is the only successor.
+                dx = DX[arrival]
+                dy = DY[arrival]
+                ahead = dy * width + dx
+                step = DIAGONAL if arrival & 1 else STRAIGHT
+                low = (arrival << ARRIVAL_SHIFT) | HAS_ARRIVAL
+                top = (bucket + 1 + request.run_ahead) << shift
+                while True:
+                    cell += ahead
+                    x += dx
+                    y += dy
+                    g += step
+                    word = fresh | ((MAX_G - g) << G_SHIFT) | low
+                    before = packed[cell]
+                    moves = 0
+                    if word <= (before | BELOW_G):
+                        break
+                    if g > request.max_g:
+                        counters[COST_PRUNED] = 1
+                        break
+                    f = g + estimate_(request, x - goal_x, y - goal_y)
+                    if f >= bound:
+                        break
+                    if before >= fresh and before & CLOSED_BIT:
+                        reopened += 1
+                    generated += 1
+                    packed[cell] = word
+                    if cell == query.goal:
+                        bound = g
+                        break
+                    if f >= top:
+                        is_full |= push_stack_(scratch, max(f >> shift, bucket), f, cell)
+                        entries += 1
+                        break
+                    if expanded >= stop:
+                        pending = cell
+                        break
+                    if noting:
+                        record_expansion_(
+                            terrain, request, query, scratch, trace, expanded, cell, arrival,
+                            real_g_(request, g),
+                        )  # fmt: skip
+                    packed[cell] = word | CLOSED_BIT
+                    expanded += 1
+                    key = mask
+                    mask = np.int64(masks[cell])
+                    if not request.four_neighbours:
+                        key = mask
+                    moves = mask & np.int64(successors[arrival, key])
+                    if moves != 1 << arrival:
+                        break
+                if moves == 0:
+                    break
+            is_single = moves & (moves - 1) == 0
+            next_cell = np.int64(NO_CELL)
+            next_x = 0
+            next_y = 0
+            next_word = np.int64(0)
+            next_f = np.int64(0)
+            while moves:
+                direction = np.int64(trailing_zeros(moves))
+                moves &= moves - 1
+                dx = DX[direction]
+                dy = DY[direction]
+                to = cell + dy * width + dx
+                to_g = g + (DIAGONAL if direction & 1 else STRAIGHT)
+                to_word = (
+                    fresh | ((MAX_G - to_g) << G_SHIFT) | (direction << ARRIVAL_SHIFT) | HAS_ARRIVAL
+                )
+                before = packed[to]
+                if to_word <= (before | BELOW_G):
+                    continue
+                if to_g > request.max_g:
+                    counters[COST_PRUNED] = 1
+                    continue
+                f = to_g + estimate_(request, x + dx - goal_x, y + dy - goal_y)
+                if f >= bound:
+                    continue
+                if before >= fresh and before & CLOSED_BIT:
+                    reopened += 1
+                generated += 1
+                packed[to] = to_word
+                if to == query.goal:
+                    bound = to_g
+                    continue
+                to_bucket = max(f >> shift, bucket)
+                if to_bucket == bucket or (is_single and to_bucket <= bucket + request.run_ahead):
+                    # The last one stays in hand; the one in hand before goes on the open list.
+                    if next_cell != NO_CELL:
+                        is_full |= push_stack_(scratch, bucket, next_f, next_cell)
+                        entries += 1
+                    next_cell = to
+                    next_x = x + dx
+                    next_y = y + dy
+                    next_word = to_word
+                    next_f = f
+                else:
+                    is_full |= push_stack_(scratch, to_bucket, f, to)
+                    entries += 1
+            if next_cell == NO_CELL or next_f >= bound:
+                break
+            if is_full or expanded >= stop:
+                pending = next_cell
+                break
+            cell = next_cell
+            x = next_x
+            y = next_y
+            word = next_word
+        counters[OPEN_PEAK] = max(counters[OPEN_PEAK], entries)
+    counters[BOUND] = bound
+    counters[BUCKET] = bucket
+    counters[PENDING] = pending
+    counters[ENTRIES] = entries
+    counters[EXPANDED] = expanded
+    counters[GENERATED_COUNT] = generated
+    counters[REOPENED] = reopened
+    return outcome
