@@ -301,7 +301,7 @@ def update_labels_(table: Table, closed: NDArray[np.int64], opened: NDArray[np.i
 
     Invariant: a cell is open exactly if its label is not 0; open neighbours have one root; the
     cells of a root that is not unsure are connected; of one that is, every connected part has a
-    cell that is a suspect or beside one. The arrays have room for all labels and suspects.
+    cell beside a suspect. The arrays have room for all labels and suspects.
     """
     labels, parents, counters = table.labels, table.parents, table.counters
     for cell in closed:
@@ -437,10 +437,8 @@ def next_unsure_(table: Table, first: int) -> tuple[int, int]:
     Returns the number of suspects and 0 if there is none.
     """
     for i in range(first, table.counters[N_SUSPECTS]):
-        for direction in range(-1, 8):
-            cell = table.suspects[i]
-            if direction >= 0:
-                cell = neighbour_(table, cell, direction)
+        for direction in range(0, 8, table.direction_step):
+            cell = neighbour_(table, table.suspects[i], direction)
             if cell >= 0 and table.labels[cell] != 0:
                 root = root_(table.parents, np.int64(table.labels[cell]))
                 if table.unsure[root]:
@@ -450,9 +448,9 @@ def next_unsure_(table: Table, first: int) -> tuple[int, int]:
 
 @kernel
 def begin_flood_(table: Table, flood: Flood, root: int) -> None:
-    """Start a front at each open cell of an island that is a suspect or beside one.
+    """Start a front at each cell of an island that stands beside a suspect.
 
-    The tables of labels, fronts and nodes have room for 9 of each a suspect.
+    The tables of labels, fronts and nodes have room for 8 of each a suspect.
     """
     counters = table.counters
     counters[ROOT] = root
@@ -463,10 +461,8 @@ def begin_flood_(table: Table, flood: Flood, root: int) -> None:
     counters[N_USED] = 0
     counters[FREE] = -1
     for i in range(counters[N_SUSPECTS]):
-        for direction in range(-1, 8):
-            cell = table.suspects[i]
-            if direction >= 0:
-                cell = neighbour_(table, cell, direction)
+        for direction in range(0, 8, table.direction_step):
+            cell = neighbour_(table, table.suspects[i], direction)
             if cell < 0 or table.labels[cell] == 0 or table.labels[cell] >= counters[BASE]:
                 continue
             if root_(table.parents, np.int64(table.labels[cell])) != root:
@@ -761,7 +757,7 @@ class Islands:
                 counters[N_SUSPECTS] = 0
                 self._next_suspect = 0
                 return False
-        n_fronts = 9 * int(counters[N_SUSPECTS])
+        n_fronts = 8 * int(counters[N_SUSPECTS])
         if not self._make_room(n_fronts, 0):
             self._stale = True
             return False
@@ -955,15 +951,13 @@ def island_labels(grid: Grid, **movement: Unpack[MovementOptions]) -> NDArray[np
 
 
 def _warm_up() -> None:
-    classes = np.zeros((3, 3), np.uint8)
-    space = ClassSpace(classes, DEFAULT_PROFILE)
-    islands = Islands(space, False)
-    islands.labels()
-    middle = np.full(1, 4, np.int64)
-    nothing = np.empty(0, np.int64)
-    classes[1, 1] = 255
+    classes = np.zeros((1, 3), np.uint8)
+    islands = Islands(ClassSpace(classes, DEFAULT_PROFILE), eight=False)
+    nothing, middle = np.empty(0, np.int64), np.ones(1, np.int64)
+    classes[0, 1] = 255
     islands.update(Change(nothing, middle))
-    islands.answer(np.zeros(1, np.int64), np.full(1, 8, np.int64))
+    islands.answer(np.zeros(1, np.int64), np.full(1, 2, np.int64))
+    islands.labels()
 
 
 register_warm_up("islands", _warm_up)

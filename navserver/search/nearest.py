@@ -322,8 +322,9 @@ def _below(bound: int, seed: int, first: int, count: int) -> NDArray[np.int64]:
 
 
 def _warm_up() -> None:
-    grid = Grid([[0, 255, 0, 0]])
+    grid = Grid([[0, 255] + [0] * 30])
     nearest_walkable(grid, (1, 0))
+    # So few cells of an island that tries on the whole map do not suffice.
     random_reachable(grid, (0, 0), seed=1, count=300)
     nearest_reachable(grid, (0, 0), (3, 0))
 
