@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from navserver.search.astar import find_path
 from navserver.search.costs import CostModel
 from navserver.search.grid import DiagonalMode, Grid, Profile
-from navserver.search.line_of_sight import line_of_sight
+from navserver.search.line_of_sight import line_of_sight, raycast
 from navserver.search.smoothing import (
     pull_string,
     pull_strings,
@@ -26,6 +26,7 @@ from navserver.status import CellError, InputError
 from tests import reference as ref
 from tests import reference_lines as lines
 from tests import strategies as sts
+from tests.reference_bodies import body_cells
 
 MODES = list(DiagonalMode)
 
@@ -72,6 +73,32 @@ def test_pulling_follows_its_rule(query: sts.Query, keep_costs: bool) -> None:
         before = math.fsum(lines.line_cost(costs, a, b, model) for a, b in pairwise(cells))
         after = math.fsum(lines.line_cost(costs, a, b, model) for a, b in pairwise(ours))
         assert after <= before * (1 + 1e-9)
+
+
+BODIES = st.sampled_from([{"size": 2}, {"size": 3}, {"radius": 0.6}, {"radius": 1.0}])
+
+
+@given(sts.models(16, plain=True), BODIES, st.sampled_from(MODES), st.data())
+def test_larger_bodies_keep_off_the_walls(
+    model: ref.Model, body: dict[str, Any], mode: DiagonalMode, data: st.DataObject
+) -> None:
+    costs = ref.cell_costs(model, sts.table())
+    room = body_cells(model, set(costs), body.get("size", 1), body.get("radius", 0.0))
+    free = {cell: costs[cell] for cell in costs if cell in room}
+    if not free:
+        return
+    grid, options = sts.grid_of(model), {"diagonal_mode": mode, **body}
+    start, goal = data.draw(st.tuples(*[st.sampled_from(sorted(free))] * 2))
+    cells = ref.as_cells(find_path(grid, start, goal, allow_partial=True, **options).cells)
+    pulled = ref.as_cells(pull_string(grid, cells, **options))
+    assert pulled == lines.pull(free, cells, mode, ref.ENTERED, keep_costs=False)
+    points = round_path(grid, pulled, samples=4, **options)
+    exact = [(Fraction(x), Fraction(y)) for x, y in points.tolist()]
+    check_curve(free, pulled, exact, mode, 4)
+    hit = raycast(grid, start, goal, **options)
+    assert hit.reached is ref.line_of_sight(free, start, goal, mode)
+    last = (Fraction(hit.point[0]), Fraction(hit.point[1]))
+    assert lines.walk(free, _centre(start), last, mode).reached
 
 
 @given(sts.queries(20), st.sampled_from(MODES), st.data())
