@@ -3,9 +3,19 @@
 from navserver._jit import warm_up
 from navserver.search.astar import AStar, find_path
 from navserver.search.costs import CostModel
+from navserver.search.distance_map import DistanceMap, distance_map
+from navserver.search.flow_field import FlowField, FlowFieldBuild, FlowFields
 from navserver.search.grid import Grid
 from navserver.search.heuristics import Heuristic
 from navserver.search.line_of_sight import RayHit, RayHits, line_of_sight, raycast, raycasts
+from navserver.search.many import (
+    NearestGoal,
+    OneToMany,
+    Reachable,
+    cost_matrix,
+    nearest_goal,
+    reachable,
+)
 from navserver.search.movement import Movement
 from navserver.search.moves import DiagonalMode
 from navserver.search.nodes import CancelFlag, SearchMetrics, SearchTrace
@@ -41,6 +51,10 @@ __all__ = [
     "CostModel",
     "Detail",
     "DiagonalMode",
+    "DistanceMap",
+    "FlowField",
+    "FlowFieldBuild",
+    "FlowFields",
     "Grid",
     "GridChangedError",
     "Heuristic",
@@ -48,20 +62,27 @@ __all__ = [
     "MapFileError",
     "Movement",
     "NavserverError",
+    "NearestGoal",
     "NoPathError",
+    "OneToMany",
     "PathResult",
     "Profile",
     "RayHit",
     "RayHits",
+    "Reachable",
     "SearchMetrics",
     "SearchTrace",
     "Status",
+    "cost_matrix",
+    "distance_map",
     "find_path",
     "line_of_sight",
+    "nearest_goal",
     "pull_string",
     "pull_strings",
     "raycast",
     "raycasts",
+    "reachable",
     "round_path",
     "round_paths",
     "simplify_path",

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import kernel, register_warm_up, subkernel
 from navserver.search.bucket_engine import N_BUCKETS, advance_buckets_, begin_buckets_
+from navserver.search.canonical import canonical_successors
 from navserver.search.canonical_engine import (
     ARRIVAL_SHIFT,
     DIAGONAL,
@@ -24,7 +25,6 @@ from navserver.search.canonical_engine import (
     STRAIGHT,
     advance_canonical_,
     begin_canonical_,
-    canonical_successors,
 )
 from navserver.search.costs import SQRT2, Terrain, cell_cost_, step_cost_
 from navserver.search.engine import (
