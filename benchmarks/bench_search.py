@@ -205,7 +205,7 @@ def rows_of(race: Race, case: str, contender: str) -> list[Row]:
         times.append(fmean(part["us"]))
         theirs = dict(zip(yardstick[name]["queries"], yardstick[name]["us"], strict=True))
         ratios.append(fmean(theirs[query] for query in part["queries"]) / times[-1])
-        if None not in part["expanded"]:
+        if None not in part["expanded"] and sum(part["expanded"]) > 0:
             expansions.append(1e3 * sum(part["us"]) / sum(part["expanded"]))
     rows = [Row(case, contender, "us_per_query", geometric_mean(times), "us")]
     if expansions:

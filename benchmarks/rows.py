@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+# Metrics that find room beside one another in a table of 80 columns.
+WIDEST = 3
+
+
 class Row(NamedTuple):
     """One figure."""
 
@@ -40,12 +44,13 @@ def print_rows(title: str, rows: Sequence[Row], as_json: bool) -> None:
         metrics = {row.metric: row.unit for row in part}
         contenders = unique(row.contender for row in part)
         values = {(row.contender, row.metric): shown(row.value) for row in part}
-        if len(contenders) == 1:
-            table = Table("metric", title=f"{case}: {contenders[0]}", title_justify="left")
-            table.add_column("value", justify="right")
+        if len(contenders) == 1 or len(metrics) > WIDEST:
+            table = Table("metric", title=case, title_justify="left")
+            for contender in contenders:
+                table.add_column(contender, justify="right")
             table.add_column("unit")
             for metric, unit in metrics.items():
-                table.add_row(metric, values[contenders[0], metric], unit)
+                table.add_row(metric, *(values.get((c, metric), "") for c in contenders), unit)
         else:
             table = Table("contender", title=case, title_justify="left")
             for metric, unit in metrics.items():

@@ -18,6 +18,7 @@ from benchmarks.rows import Row, say
 from navserver import (
     SOLID,
     AStar,
+    CancelFlag,
     Grid,
     line_of_sight,
     pull_string,
@@ -25,6 +26,7 @@ from navserver import (
     raycasts,
     round_paths,
 )
+from navserver.search import astar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,6 +192,53 @@ def memory(quick: bool) -> list[Row]:
         Row(case, NAVSERVER, "result_bytes", held - start, "bytes"),
         Row(case, NAVSERVER, "result_blocks", statistics.median(blocks), "Python objects"),
     ]
+
+
+def query_overhead(quick: bool) -> list[Row]:
+    """One query from Python against its compiled kernel called with the same arguments."""
+    case, runs = "query_overhead", 2000 if quick else 20000
+    grid = Grid.from_blocked(np.zeros((64, 64), np.bool_))
+    rows = []
+    for name, goal in (("1_step", (31, 30)), ("30_steps", (60, 45))):
+        start = (30, 30)
+        search = AStar(grid)
+        result = search.find_path(start, goal)
+        outputs = search._outputs
+        starts, goals = (np.array([grid.flat_index(cell)]) for cell in (start, goal))
+        arguments = (
+            search._terrain,
+            search._request,
+            search._scratch,
+            grid.region_position,
+            starts,
+            goals,
+            astar._NO_TRACE,
+            CancelFlag().array,
+            outputs,
+        )
+        kernel, clock = astar.find_paths_, time.perf_counter_ns
+        timer, alone, whole = [], [], []
+        for _ in range(runs):
+            # Turn by turn, so that a disturbance hits all three.
+            begin = clock()
+            timer.append(clock() - begin)
+            outputs.state[:] = 0
+            begin = clock()
+            kernel(*arguments)
+            alone.append(clock() - begin)
+            begin = clock()
+            search.find_path(start, goal)
+            whole.append(clock() - begin)
+        assert outputs.totals[0, 0] == result.cost
+        nothing = statistics.median(timer)
+        kernel_us = (statistics.median(alone) - nothing) / 1e3
+        query_us = (statistics.median(whole) - nothing) / 1e3
+        rows += [
+            Row(case, NAVSERVER, f"us_per_query_{name}", query_us, "us"),
+            Row(case, NAVSERVER, f"us_per_kernel_{name}", kernel_us, "us"),
+            Row(case, NAVSERVER, f"us_overhead_{name}", query_us - kernel_us, "us"),
+        ]
+    return rows
 
 
 def edit_4096(quick: bool, side: int = 4096) -> list[Row]:

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import problems, search_cases
+from benchmarks import field_cases, problems, search_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,13 @@ OTHER_CASES: dict[str, dict[str, Callable[[bool], list[Row]]]] = {
     "after_search": {"navserver": search_cases.after_search},
     "weight_sweep": {"navserver": search_cases.weight_sweep},
     "memory": {"navserver": search_cases.memory},
+    "query_overhead": {"navserver": search_cases.query_overhead},
     "edit_4096": {"navserver": search_cases.edit_4096},
+    "flow_field": {
+        "navserver": field_cases.navserver_fields,
+        "tcod": field_cases.tcod_distances,
+        "scipy": field_cases.scipy_distances,
+    },
 }
 
 
