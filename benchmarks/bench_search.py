@@ -83,7 +83,7 @@ def sample(contender: str, case: str, quick: bool) -> tuple[Sequence[str], int, 
     if not needs_movingai(case):
         if contender in SLOW:
             return ["w1"], 1, 3
-        return ["w1"], 1, 9 if quick else 25
+        return ["w1"], 1, 99
     if contender in SLOW:
         return (SMALL_MAPS, 2, 1) if quick else (MAPS, 5, 3)
     if contender in SLOWER:
@@ -133,32 +133,32 @@ def run_process(
 
 
 def run_in_godot(program: Path, contender: str, race: Race, paths: list[str], quick: bool) -> None:
-    """Time AStarGrid2D in one Godot process; its runs are the most that a case asks for."""
-    cases, places = [], []
-    runs = 1
+    """Time AStarGrid2D, in a Godot process of its own for each number of runs."""
+    cases: dict[int, list[GodotCase]] = {}
+    places: dict[int, list[tuple[str, str, list[int]]]] = {}
     for case in paths:
         plan = plan_of(contender, case, quick)
         for problem in problems(case, list(plan)):
-            chosen, wanted_runs = plan[problem.name]
-            runs = max(runs, min(wanted_runs, 5))
+            chosen, runs = plan[problem.name]
             costs = None if problem.costs is None else problem.costs.astype(np.float32)
-            cases.append(
-                GodotCase(f"{case} {problem.name}", problem.blocked, problem.queries[chosen], costs)
-            )
-            places.append((case, problem.name, chosen))
-    try:
-        times = run_godot(program, cases, contender == "godot_jumping", runs=runs)
-    except (RuntimeError, subprocess.TimeoutExpired) as error:
-        race.fault(f"{contender} has no figures: {error}")
-        return
-    for (case, name, chosen), found in zip(places, times, strict=True):
-        race.times.setdefault((case, contender), {})[name] = {
-            "queries": chosen,
-            "us": found.microseconds.tolist(),
-            "costs": found.costs.tolist(),
-            "expanded": [None] * len(chosen),
-            "own_optima": None,
-        }
+            queries = problem.queries[chosen]
+            name = f"{case} {problem.name}"
+            cases.setdefault(runs, []).append(GodotCase(name, problem.blocked, queries, costs))
+            places.setdefault(runs, []).append((case, problem.name, chosen))
+    for runs, same in cases.items():
+        try:
+            times = run_godot(program, same, contender == "godot_jumping", runs=runs)
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            race.fault(f"{contender} has no figures: {error}")
+            return
+        for (case, name, chosen), found in zip(places[runs], times, strict=True):
+            race.times.setdefault((case, contender), {})[name] = {
+                "queries": chosen,
+                "us": found.microseconds.tolist(),
+                "costs": found.costs.tolist(),
+                "expanded": [None] * len(chosen),
+                "own_optima": None,
+            }
 
 
 def optima_of(race: Race, case: str) -> dict[str, dict[int, float]]:

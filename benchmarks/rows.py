@@ -65,7 +65,7 @@ def unique(names: Iterable[str]) -> list[str]:
 
 
 def shown(value: float) -> str:
-    """Return a figure with three digits that count."""
-    if value == 0 or abs(value) >= 100:
+    """Return a figure with four digits that count."""
+    if value == 0 or abs(value) >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:.4g}"

@@ -317,8 +317,8 @@ def test_rows_print_as_json_and_as_tables(capsys: pytest.CaptureFixture[str]) ->
     assert all(f"metric_{i}" in wide for i in range(5))
     for text in ("title", "w1", "1,670", "12.5", "memory", "640,000"):
         assert text in table
-    assert [shown(v) for v in (0.0, 0.01234, 1.0, 99.94, 1234.5)] == [
-        "0", "0.0123", "1", "99.9", "1,234",
+    assert [shown(v) for v in (0.0, 0.0123456, 1.0, 99.944, 1234.4)] == [
+        "0", "0.01235", "1", "99.94", "1,234",
     ]  # fmt: skip
 
 
