@@ -25,9 +25,11 @@ from navserver.search.canonical_engine import (
     STRAIGHT,
     advance_canonical_,
     begin_canonical_,
+    real_g_,
 )
 from navserver.search.costs import SQRT2, Terrain, cell_cost_, step_cost_
 from navserver.search.engine import (
+    BOUND,
     BUCKETS,
     CANONICAL,
     COST_PRUNED,
@@ -51,6 +53,7 @@ from navserver.search.engine import (
     Scratch,
     begin_nodes_,
     next_stamp_,
+    record_expansion_,
 )
 from navserver.search.grid import Grid
 from navserver.search.heap_engine import advance_heap_, begin_heap_
@@ -72,7 +75,7 @@ from navserver.search.nodes import (
     is_open_,
     override_nodes_,
 )
-from navserver.search.results import PathResult
+from navserver.search.results import PathResult, ResultRow
 from navserver.search.validation import UNLIMITED, checked_count, checked_enum, checked_number
 from navserver.status import CellError, GridChangedError, InputError
 
@@ -178,6 +181,24 @@ def begin_search_(terrain: Terrain, request: Request, query: Query, scratch: Scr
 
 
 @subkernel
+def arrival_(request: Request, scratch: Scratch, cell: int) -> int:
+    """Return the direction in which a cell was reached, 8 at the start."""
+    if request.engine == CANONICAL:
+        word = scratch.packed[cell]
+        return (word >> ARRIVAL_SHIFT) & 7 if word & HAS_ARRIVAL else 8
+    word = scratch.words[2 * cell]
+    return (word >> PARENT_SHIFT) & 7 if word & HAS_PARENT else 8
+
+
+@subkernel
+def goal_g_(request: Request, query: Query, scratch: Scratch) -> float:
+    """Return the goal's g after it has been reached."""
+    if request.engine == CANONICAL:
+        return real_g_(request, scratch.counters[BOUND])
+    return scratch.g[2 * query.goal + 1]
+
+
+@subkernel
 def advance_search_(
     budget: int,
     terrain: Terrain,
@@ -189,10 +210,29 @@ def advance_search_(
 ) -> int:
     """Expand at most `budget` nodes and return why it stopped."""
     if request.engine == CANONICAL:
-        return advance_canonical_(budget, terrain, request, query, scratch, trace, cancel)
-    if request.engine == BUCKETS:
-        return advance_buckets_(budget, terrain, request, query, scratch, trace, cancel)
-    return advance_heap_(budget, terrain, request, query, scratch, trace, cancel)
+        outcome = advance_canonical_(budget, terrain, request, query, scratch, trace, cancel)
+    elif request.engine == BUCKETS:
+        outcome = advance_buckets_(budget, terrain, request, query, scratch, trace, cancel)
+    else:
+        outcome = advance_heap_(budget, terrain, request, query, scratch, trace, cancel)
+    if outcome == REACHED:
+        # Engines stop before they expand the goal; it counts as the last expansion.
+        if trace.cells.size > 0:
+            arrival = arrival_(request, scratch, query.goal)
+            g = goal_g_(request, query, scratch)
+            record_expansion_(
+                terrain,
+                request,
+                query,
+                scratch,
+                trace,
+                scratch.counters[EXPANDED],
+                query.goal,
+                arrival,
+                g,
+            )
+        scratch.counters[EXPANDED] += 1
+    return outcome
 
 
 @kernel
@@ -257,16 +297,6 @@ def conclude_(
         summary[S_STATUS] = PARTIAL
         return counters[NEAREST]
     return -1
-
-
-@subkernel
-def arrival_(request: Request, scratch: Scratch, cell: int) -> int:
-    """Return the direction in which a cell was reached, 8 at the start."""
-    if request.engine == CANONICAL:
-        word = scratch.packed[cell]
-        return (word >> ARRIVAL_SHIFT) & 7 if word & HAS_ARRIVAL else 8
-    word = scratch.words[2 * cell]
-    return (word >> PARENT_SHIFT) & 7 if word & HAS_PARENT else 8
 
 
 @subkernel
@@ -732,7 +762,9 @@ class AStar:
         engine = HEAP
         bucket_rate = 0.0
         shift = run_ahead = straight = rest = max_g = 0
-        if is_uniform and unit > 0.0 and self._heuristic in _FIXED_POINT:
+        fits = self._heuristic in _FIXED_POINT and self._weight <= _MAX_FIXED_WEIGHT
+        if is_uniform and unit > 0.0 and fits:
+            engine = CANONICAL
             straight, rest = (int(self._weight * part) for part in _FIXED_POINT[self._heuristic])
             # The most that f can grow in a step.
             growth = DIAGONAL + straight + rest
@@ -742,9 +774,7 @@ class AStar:
             run_ahead = _RUN_AHEAD
             max_g = MAX_G - DIAGONAL
             if self._max_cost < math.inf:
-                max_g = min(max_g, math.floor(self._max_cost / unit * STRAIGHT + 1e-6))
-            if self._weight <= _MAX_FIXED_WEIGHT:
-                engine = CANONICAL
+                max_g = math.floor(min(max_g, self._max_cost / unit * STRAIGHT + 1e-6))
         if engine == HEAP and unit > 0.0:
             growth_of_f = SQRT2 * least_unit_cost(greatest, model) + 2.0 * self._weight * unit
             width = max(growth_of_f / (N_BUCKETS - 4), unit * _BUCKET_WIDTH)
@@ -789,19 +819,25 @@ class AStar:
         map_version: int,
     ) -> PathResult:
         """Return row 0 of the outputs."""
-        status, detail, _, count, *metrics = outputs.summary[0].tolist()
+        row = outputs.summary[0].tolist()
+        status, detail, _, count, expanded, generated, reopened, peak = row
         cost, length = outputs.totals[0].tolist()
         return PathResult(
-            status,
-            detail,
-            start,
-            goal,
-            outputs.cells[:count].copy(),
-            cost,
-            length,
-            self._suboptimality,
-            metrics,
-            map_version,
+            ResultRow(
+                status,
+                detail,
+                start,
+                goal,
+                outputs.cells[:count].copy(),
+                cost,
+                length,
+                self._suboptimality,
+                expanded,
+                generated,
+                reopened,
+                peak,
+                map_version,
+            )
         )
 
 

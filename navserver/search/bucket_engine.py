@@ -169,12 +169,14 @@ def advance_buckets_(
     outcome = RUNNING
     while True:
         if counters[ENTRIES] == 0:
-            outcome = EXHAUSTED if bound == np.inf else REACHED
+            if bound == np.inf:
+                outcome = EXHAUSTED
+            elif expanded >= request.max_expansions:
+                outcome = EXPANSION_LIMIT
+            elif expanded < last:
+                outcome = REACHED
             break
         bucket = next_bucket_(scratch, bucket)
-        if bucket > bound * request.bucket_rate:
-            outcome = REACHED
-            break
         if counters[ENTRIES] + 8 > scratch.entry_cell.size:
             outcome = OPEN_FULL
             break
@@ -182,6 +184,9 @@ def advance_buckets_(
             outcome = EXPANSION_LIMIT
             break
         if expanded >= last:
+            break
+        if bucket > bound * request.bucket_rate:
+            outcome = REACHED
             break
         if cancel[0]:
             outcome = CANCELLED

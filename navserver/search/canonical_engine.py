@@ -155,6 +155,34 @@ def advance_canonical_(
     is_full = False
     outcome = RUNNING
     while True:
+        if pending == NO_CELL:
+            occupied = scratch.occupied[0]
+            if occupied == 0 and bound == UNBOUNDED:
+                outcome = EXHAUSTED
+                break
+            turn = np.uint64(bucket & (N_STACKS - 1))
+            turned = (occupied >> turn) | (
+                occupied << ((np.uint64(N_STACKS) - turn) & np.uint64(N_STACKS - 1))
+            )
+            if occupied != 0:
+                bucket += np.int64(trailing_zeros(turned))
+            if occupied == 0 or (bucket << shift) >= bound:
+                if expanded >= request.max_expansions:
+                    outcome = EXPANSION_LIMIT
+                elif expanded < last:
+                    outcome = REACHED
+                break
+            slot = bucket & (N_STACKS - 1)
+            height = scratch.heights[slot] - 1
+            entry = scratch.stacks[slot * (scratch.stacks.size >> 6) + height]
+            scratch.heights[slot] = height
+            if height == 0:
+                scratch.occupied[0] = occupied & ~(np.uint64(1) << np.uint64(slot))
+            entries -= 1
+            pending = entry & CELL_MASK
+            if packed[pending] & CLOSED_BIT or (entry >> CELL_BITS) >= bound:
+                pending = np.int64(NO_CELL)
+                continue
         if is_full:
             outcome = OPEN_FULL
             break
@@ -165,34 +193,9 @@ def advance_canonical_(
         if cancel[0]:
             outcome = CANCELLED
             break
-        if pending != NO_CELL:
-            cell = pending
-            pending = NO_CELL
-            word = packed[cell]
-        else:
-            occupied = scratch.occupied[0]
-            if occupied == 0:
-                outcome = EXHAUSTED if bound == UNBOUNDED else REACHED
-                break
-            turn = np.uint64(bucket & (N_STACKS - 1))
-            turned = (occupied >> turn) | (
-                occupied << ((np.uint64(N_STACKS) - turn) & np.uint64(N_STACKS - 1))
-            )
-            bucket += np.int64(trailing_zeros(turned))
-            if (bucket << shift) >= bound:
-                outcome = REACHED
-                break
-            slot = bucket & (N_STACKS - 1)
-            height = scratch.heights[slot] - 1
-            entry = scratch.stacks[slot * (scratch.stacks.size >> 6) + height]
-            scratch.heights[slot] = height
-            if height == 0:
-                scratch.occupied[0] = occupied & ~(np.uint64(1) << np.uint64(slot))
-            entries -= 1
-            cell = entry & CELL_MASK
-            word = packed[cell]
-            if word & CLOSED_BIT or (entry >> CELL_BITS) >= bound:
-                continue
+        cell = pending
+        pending = np.int64(NO_CELL)
+        word = packed[cell]
         y = cell // width
         x = cell - y * width
         while True:

@@ -92,9 +92,6 @@ def advance_heap_(
         if word & CLOSED or scratch.g[2 * cell + 1] != g:
             size = pop_open_(scratch.heap, size)
             continue
-        if cell == query.goal:
-            outcome = REACHED
-            break
         if size + 8 > scratch.heap.f.size:
             outcome = OPEN_FULL
             break
@@ -102,6 +99,9 @@ def advance_heap_(
             outcome = EXPANSION_LIMIT
             break
         if expanded >= last:
+            break
+        if cell == query.goal:
+            outcome = REACHED
             break
         if expanded & (CANCEL_EVERY - 1) == 0 and cancel[0]:
             outcome = CANCELLED

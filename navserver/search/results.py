@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,69 +10,43 @@ from numpy.typing import NDArray
 from navserver.search.nodes import SearchMetrics
 from navserver.status import Detail, NoPathError, Status
 
-__all__ = ["PathResult"]
+__all__ = ["PathResult", "ResultRow"]
 
 _STATUSES = tuple(Status)
 
 
+class ResultRow(NamedTuple):
+    """A result as kernels leave it."""
+
+    status: int
+    detail: int
+    start: tuple[int, int]
+    goal: tuple[int, int]
+    cells: NDArray[np.int32]
+    cost: float
+    length: float
+    suboptimality: float
+    expanded: int
+    generated: int
+    reopened: int
+    open_peak: int
+    map_version: int
+
+
 class PathResult:
-    """The outcome of one query.
+    """The outcome of one query; cannot be changed.
 
     Parameters
     ----------
-    status : int
-        A `Status`.
-    detail : int
-        A `Detail`.
-    start, goal : (int, int)
-        The cells asked for.
-    cells : int32 array (n, 2)
-        The path.
-    cost, length : float
-        Of the path.
-    suboptimality : float
-        What the search promises.
-    metrics : sequence of 4 int
-        What the search did.
-    map_version : int
-        Version of the grid that was searched.
+    row : ResultRow
+        What it tells. It is brought into form when asked for: that would take longer than a
+        short search.
     """
 
-    __slots__ = (
-        "_detail", "_goal", "_metrics", "_start", "cells", "cost", "length", "map_version",
-        "status", "suboptimality",
-    )  # fmt: skip
+    __slots__ = ("_row",)
 
-    def __init__(
-        self,
-        status: int,
-        detail: int,
-        start: tuple[int, int],
-        goal: tuple[int, int],
-        cells: NDArray[np.int32],
-        cost: float,
-        length: float,
-        suboptimality: float,
-        metrics: Sequence[int],
-        map_version: int,
-    ) -> None:
-        # Costs more than a short search if everything is brought into its form at once.
-        self.status: Status = _STATUSES[status]
-        """How the search ended."""
-        self._detail = detail
-        self._start = start
-        self._goal = goal
-        self.cells = cells
-        """int32 array (n, 2), columns x and y, both ends included; (0, 2) without a path."""
-        self.cost = cost
-        """Sum of the path's step costs in order; ``inf`` without a path."""
-        self.length = length
-        """Length in cells: 1 a straight step, sqrt 2 a diagonal one; ``inf`` without a path."""
-        self.suboptimality = suboptimality
-        """For FOUND, ``cost <= suboptimality * optimum``: 1 is exact, ``inf`` promises nothing."""
-        self._metrics = metrics
-        self.map_version = map_version
-        """Version of the grid that was searched."""
+    def __init__(self, row: ResultRow) -> None:
+        self._row = row
 
     def __repr__(self) -> str:
         """Return status, ends, cost and number of cells."""
@@ -82,29 +56,62 @@ class PathResult:
         )
 
     @property
+    def status(self) -> Status:
+        """How the search ended."""
+        return _STATUSES[self._row.status]
+
+    @property
     def detail(self) -> Detail:
         """Why the search ended so, where `status` alone does not tell."""
-        return Detail(self._detail)
+        return Detail(self._row.detail)
 
     @property
     def start(self) -> tuple[int, int]:
         """The cell asked from."""
-        return int(self._start[0]), int(self._start[1])
+        x, y = self._row.start
+        return int(x), int(y)
 
     @property
     def goal(self) -> tuple[int, int]:
         """The cell asked to."""
-        return int(self._goal[0]), int(self._goal[1])
+        x, y = self._row.goal
+        return int(x), int(y)
+
+    @property
+    def cells(self) -> NDArray[np.int32]:
+        """int32 array (n, 2), columns x and y, both ends included; (0, 2) without a path."""
+        return self._row.cells
+
+    @property
+    def cost(self) -> float:
+        """Sum of the path's step costs in order; ``inf`` without a path."""
+        return self._row.cost
+
+    @property
+    def length(self) -> float:
+        """Length in cells: 1 a straight step, sqrt 2 a diagonal one; ``inf`` without a path."""
+        return self._row.length
+
+    @property
+    def suboptimality(self) -> float:
+        """For FOUND, ``cost <= suboptimality * optimum``: 1 is exact, ``inf`` promises nothing."""
+        return self._row.suboptimality
 
     @property
     def metrics(self) -> SearchMetrics:
         """What the search did."""
-        return SearchMetrics(*self._metrics)
+        row = self._row
+        return SearchMetrics(row.expanded, row.generated, row.reopened, row.open_peak)
+
+    @property
+    def map_version(self) -> int:
+        """Version of the grid that was searched."""
+        return self._row.map_version
 
     @property
     def found(self) -> bool:
         """Whether the path reaches the goal."""
-        return self.status == Status.FOUND
+        return self._row.status == Status.FOUND
 
     def raise_for_status(self) -> None:
         """Do nothing if a whole path was found.
@@ -115,7 +122,7 @@ class PathResult:
             Naming start, goal and status otherwise.
         """
         if not self.found:
-            why = f" ({self.detail!s})" if self.detail else ""
-            raise NoPathError(
-                f"no path from {self.start} to {self.goal}: {self.status.name.lower()}{why}"
-            )
+            status = self.status.name.lower()
+            reasons = [str(reason.name).lower() for reason in Detail if reason & self.detail]
+            why = f" ({', '.join(reasons)})" if reasons not in ([], [status]) else ""
+            raise NoPathError(f"no path from {self.start} to {self.goal}: {status}{why}")
