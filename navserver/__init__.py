@@ -2,11 +2,13 @@
 
 from navserver._jit import warm_up
 from navserver.search.astar import AStar, find_path
+from navserver.search.clearance import distance_to_wall, fits
 from navserver.search.costs import CostModel
 from navserver.search.distance_map import DistanceMap, distance_map
 from navserver.search.flow_field import FlowField, FlowFieldBuild, FlowFields
 from navserver.search.grid import Grid
 from navserver.search.heuristics import Heuristic
+from navserver.search.islands import connected, island_labels
 from navserver.search.line_of_sight import RayHit, RayHits, line_of_sight, raycast, raycasts
 from navserver.search.many import (
     NearestGoal,
@@ -18,7 +20,9 @@ from navserver.search.many import (
 )
 from navserver.search.movement import Movement
 from navserver.search.moves import DiagonalMode
+from navserver.search.nearest import nearest_reachable, nearest_walkable, random_reachable
 from navserver.search.nodes import CancelFlag, SearchMetrics, SearchTrace
+from navserver.search.openings import what_opens
 from navserver.search.profile import DEFAULT_PROFILE, SOLID, Profile
 from navserver.search.results import PathResult
 from navserver.search.smoothing import (
@@ -73,13 +77,20 @@ __all__ = [
     "SearchMetrics",
     "SearchTrace",
     "Status",
+    "connected",
     "cost_matrix",
     "distance_map",
+    "distance_to_wall",
     "find_path",
+    "fits",
+    "island_labels",
     "line_of_sight",
     "nearest_goal",
+    "nearest_reachable",
+    "nearest_walkable",
     "pull_string",
     "pull_strings",
+    "random_reachable",
     "raycast",
     "raycasts",
     "reachable",
@@ -88,4 +99,5 @@ __all__ = [
     "simplify_path",
     "simplify_paths",
     "warm_up",
+    "what_opens",
 ]

@@ -236,6 +236,28 @@ class DerivedArrays:
                 self._entries.move_to_end(key)
             return entry  # type: ignore[return-value]
 
+    def held(self, space_key: Hashable, kind: Hashable) -> Derived | None:
+        """Return what `get` would return, if it is there.
+
+        Parameters
+        ----------
+        space_key : hashable
+            The key of the space.
+        kind : hashable
+            Names what is derived, and its parameters.
+
+        Returns
+        -------
+        Derived or None
+            None if it would have to be built.
+        """
+        key = (space_key, kind)
+        with self.lock:
+            entry = self._entries.get(key)
+            if entry is not None:
+                self._entries.move_to_end(key)
+            return entry
+
     def _drop(self, kept_key: Hashable) -> None:
         """Make room: first spaces without dependents, then what was used longest ago."""
         while self.nbytes > self.max_bytes:

@@ -43,6 +43,7 @@ __all__ = [
     "Reach",
     "connected",
     "island_labels",
+    "islands_if_built",
     "islands_of",
     "may_reach_",
     "on_island_",
@@ -855,6 +856,10 @@ def _grown(array: NDArray, size: int) -> NDArray:  # type: ignore[type-arg]
     return larger
 
 
+def _kind(movement: Movement) -> tuple[str, int]:
+    return "islands", 8 if movement.diagonal_mode == DiagonalMode.ALWAYS else 4
+
+
 def islands_of(grid: Grid, movement: Movement) -> Islands:
     """Return the islands of a body on a grid, labeled on first use and kept current.
 
@@ -870,12 +875,31 @@ def islands_of(grid: Grid, movement: Movement) -> Islands:
     Islands
         The grid's own, not a copy; one for each blocked set, body size, and 8 or 4 neighbours.
     """
-    eight = movement.diagonal_mode == DiagonalMode.ALWAYS
+    kind = _kind(movement)
     with grid.derived.lock:
         grid.space(movement)
         return grid.derived.get(
-            movement.space_key, ("islands", 8 if eight else 4), lambda space: Islands(space, eight)
+            movement.space_key, kind, lambda space: Islands(space, eight=kind[1] == 8)
         )
+
+
+def islands_if_built(grid: Grid, movement: Movement) -> Islands | None:
+    """Return the islands of a body on a grid, unless they would have to be labeled.
+
+    Parameters
+    ----------
+    grid : Grid
+        The map.
+    movement : Movement
+        The body.
+
+    Returns
+    -------
+    Islands or None
+        As `islands_of`.
+    """
+    islands = grid.derived.held(movement.space_key, _kind(movement))
+    return islands if isinstance(islands, Islands) else None
 
 
 def connected(

@@ -22,6 +22,7 @@ from navserver.search.islands import (
     Reach,
     connected,
     island_labels,
+    islands_if_built,
     islands_of,
 )
 from navserver.search.movement import Movement
@@ -300,6 +301,7 @@ def test_too_many_suspects_are_labeled_anew(monkeypatch: pytest.MonkeyPatch) -> 
     assert islands is islands_of(grid, FOUR)
 
 
+@pytest.mark.slow
 def test_too_many_labels_are_numbered_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = wall_with_gaps((5,))
     islands = islands_of(grid, FOUR)
@@ -440,3 +442,15 @@ def test_one_labeling_serves_three_modes() -> None:
     assert four == {id(islands_of(grid, FOUR))}
     assert islands_of(grid, EIGHT) is not islands_of(grid, FOUR)
     assert isinstance(islands_of(grid, EIGHT), Islands)
+
+
+def test_islands_are_there_once_they_have_been_asked_for() -> None:
+    grid = Grid.filled(9, 9)
+    assert islands_if_built(grid, FOUR) is None
+    islands = islands_of(grid, FOUR)
+    assert islands_if_built(grid, FOUR) is islands
+    assert islands_if_built(grid, EIGHT) is None
+    assert islands_if_built(grid, Movement(size=2)) is None
+    grid.set_all(255)
+    assert islands_if_built(grid, FOUR) is None, "an edit of everything drops them"
+    assert connected(grid, (0, 0), (1, 0)) is False
