@@ -7,6 +7,7 @@ model and to a grid alike, so that a failing example prints what happened.
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,8 +24,11 @@ from tests import reference as ref
 from tests.reference import Cell, Model
 
 # The everyday run repeats the same examples; the long form looks for new ones.
+_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}
 _UNTIMED: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("navserver", max_examples=200, derandomize=True, **_UNTIMED)
+settings.register_profile(
+    "navserver", max_examples=40 if _INTERPRETED else 200, derandomize=True, **_UNTIMED
+)
 settings.register_profile("navserver-soak", max_examples=3000, **_UNTIMED)
 settings.load_profile("navserver-soak" if "--soak" in sys.argv else "navserver")
 

@@ -16,7 +16,7 @@ from navserver.search.grid import Grid
 from navserver.search.movement import Movement, MovementOptions
 from navserver.search.moves import DX, DY
 from navserver.search.nodes import CancelFlag, SearchMetrics, unpack_cells
-from navserver.search.results import PathResult
+from navserver.search.results import PathResult, ResultRow
 from navserver.search.validation import checked_number
 from navserver.search.wavefront import Outcome, Wavefront
 from navserver.status import Detail, InputError, Status
@@ -339,16 +339,18 @@ class OneToMany:
             return NearestGoal(
                 index,
                 PathResult(
-                    status=Status.FOUND,
-                    detail=Detail.NONE,
-                    start=self._cell(flat),
-                    goal=self._cell(int(targets[index])),
-                    cells=unpack_cells(path, grid.width, grid.region_position),
-                    cost=float(totals[0]),
-                    length=float(totals[1]),
-                    suboptimality=1.0,
-                    metrics=search.metrics,
-                    map_version=search.map_version,
+                    ResultRow(
+                        status=Status.FOUND,
+                        detail=Detail.NONE,
+                        start=self._cell(flat),
+                        goal=self._cell(int(targets[index])),
+                        cells=unpack_cells(path, grid.width, grid.region_position),
+                        cost=float(totals[0]),
+                        length=float(totals[1]),
+                        suboptimality=1.0,
+                        **search.metrics._asdict(),
+                        map_version=search.map_version,
+                    )
                 ),
             )
         finally:
@@ -415,7 +417,7 @@ class OneToMany:
         detail: Detail,
         metrics: SearchMetrics = _NOTHING_DONE,
     ) -> NearestGoal:
-        result = PathResult(
+        row = ResultRow(
             status=status,
             detail=detail,
             start=(int(start[0]), int(start[1])),
@@ -424,10 +426,10 @@ class OneToMany:
             cost=math.inf,
             length=math.inf,
             suboptimality=1.0,
-            metrics=metrics,
+            **metrics._asdict(),
             map_version=self._search.map_version,
         )
-        return NearestGoal(-1, result)
+        return NearestGoal(-1, PathResult(row))
 
 
 def _refuse_cancelled(search: Wavefront, cancel: CancelFlag | None) -> None:

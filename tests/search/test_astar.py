@@ -795,7 +795,7 @@ def test_traces_tell_the_expansions_in_order(
         assert parent in reached, "the parent is expanded first"
         assert ref.move_allowed(costs, parent, cell, query.diagonal_mode)
         step = ref.step_cost(costs, parent, cell, query.cost_model)
-        assert g >= (reached[parent] + step) * (1 - FIXED_POINT) - ABSOLUTE
+        assert g == pytest.approx(reached[parent] + step, rel=FIXED_POINT, abs=ABSOLUTE)
         assert cell not in reached or g < reached[cell], "only a smaller g opens a cell again"
         reached[cell] = g
     assert len(cells) - len(reached) == result.metrics.reopened or result.metrics.reopened > 0
