@@ -138,9 +138,8 @@ def fill_squares_(
         diagonal = 0
         for x in range(width - 1, -1, -1):
             below = np.int64(squares[y + 1, x]) if y + 1 < height else 0
-            side = 0
-            if open_table[classes[y, x]]:
-                side = min(min(right, below, diagonal) + 1, MAX_BODY)
+            # A product, since a processor that guesses at walls guesses wrong.
+            side = min(min(right, below, diagonal) + 1, MAX_BODY) * open_table[classes[y, x]]
             squares[y, x] = side
             right = side
             diagonal = below
@@ -383,10 +382,8 @@ def fill_columns_(
     height, width = classes.shape
     for y in range(height):
         for x in range(width):
-            distance = 0
-            if open_table[classes[y, x]]:
-                distance = min(np.int64(columns[y - 1, x]) + 1 if y > 0 else 1, FAR)
-            columns[y, x] = distance
+            distance = min(np.int64(columns[y - 1, x]) + 1 if y > 0 else 1, FAR)
+            columns[y, x] = distance * open_table[classes[y, x]]
     for y in range(height - 1, -1, -1):
         for x in range(width):
             distance = np.int64(columns[y + 1, x]) + 1 if y + 1 < height else 1

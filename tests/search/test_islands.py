@@ -294,11 +294,32 @@ def test_too_many_suspects_are_labeled_anew(monkeypatch: pytest.MonkeyPatch) -> 
         cells = random.integers(0, 41, (4, 2))
         grid.set_cells(cells, random.choice([0, 255], 4))
     assert islands._stale
-    assert islands.may_reach(0, grid.size - 1, 1) is Reach.UNSURE
-    budget = grid.size // 4
-    assert islands.may_reach(0, 1, budget) is not Reach.UNSURE
+    assert islands.may_reach(0, grid.size - 1) is Reach.UNSURE
+    grid.set_cell((3, 3), 255)
+    truth = scipy_labels(~grid.blocked(), eight=False)
+    with islands.reading() as arrays:
+        numbers_are(canonical(arrays.labels), truth.reshape(-1))
+    assert islands.may_reach(0, grid.size - 1) is not Reach.UNSURE
     numbers_are(islands.labels(), scipy_labels(~grid.blocked(), eight=False))
     assert islands is islands_of(grid, FOUR)
+
+
+def test_long_floods_give_way_to_labeling_anew() -> None:
+    """Two combs of 200 teeth, which a flood would follow to their ends all over the map."""
+    blocked = np.zeros((400, 400), np.bool_)
+    blocked[:, 1::2] = True
+    blocked[[199, 201]] = False
+    blocked[200] = True
+    blocked[200, 10] = False
+    grid = Grid.from_blocked(blocked)
+    islands = islands_of(grid, FOUR)
+    labels = islands._table.labels
+    grid.set_cell((10, 200), 255)
+    islands.settle()
+    assert islands._table.labels is not labels
+    truth = scipy_labels(~grid.blocked(), eight=False)
+    assert truth.max() == 2
+    numbers_are(islands.labels(), truth)
 
 
 @pytest.mark.slow
