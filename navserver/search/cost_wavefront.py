@@ -54,11 +54,10 @@ N_BUCKETS = 1024
 LAST_EXACT_BUCKET = 1 << 31
 LAST_BUCKET = 1 << 62
 
-LENGTHS = np.array([1.0, SQRT2] * 4)
-AHEAD = np.full(16, 255, np.int64)
-"""Moves by state that lead to cells which the parent does not reach at less cost itself."""
-for _direction in range(8):
-    AHEAD[_direction + 1] = sum(1 << ((_direction + turn) & 7) for turn in (-2, -1, 0, 1, 2))
+LENGTHS = (1.0, SQRT2, 1.0, SQRT2, 1.0, SQRT2, 1.0, SQRT2)
+# Moves by state, 1 to 8, that lead to cells which the parent does not reach at less cost itself:
+# those within a right angle of the direction of arrival.
+AHEAD = (255, *(sum(1 << ((d + turn) & 7) for turn in (-2, -1, 0, 1, 2)) for d in range(8)), 255)
 
 
 class Buckets(NamedTuple):

@@ -216,13 +216,10 @@ class Wavefront:
         if self.map_version == grid.version:
             return
         self.terrain = grid.terrain(movement)
-        uniform = grid.uniform_cost(movement)
-        squared = self.terrain.cost_model == PRODUCT
-        self._step = 0.0
-        if uniform is not None:
-            self._step = uniform * uniform if squared else uniform
-        least = grid.least_cost(movement)
-        least = 0.0 if math.isinf(least) else least * least if squared else least
+        least, greatest = grid.cost_range(movement)
+        if self.terrain.cost_model == PRODUCT:
+            least, greatest = least * least, greatest * greatest
+        self._step = least if least == greatest else 0.0
         typical = typical_step_(self.terrain, max(1, grid.size >> 8))
         # Buckets as wide as the least step need no order inside, but must not be too many.
         self._ordered = not 0.0 < typical <= MOST_UNEQUAL * least

@@ -46,9 +46,7 @@ def test_a_move_is_left_out_where_another_way_is_shorter_or_more_canonical(
     for bits in range(256):
         open_cells = {CENTRE} | {cell for i, cell in enumerate(AROUND) if bits >> i & 1}
         moves = sum(
-            1 << d
-            for d in range(8)
-            if ref.move_allowed(open_cells, CENTRE, (DX[d], DY[d]), mode)
+            1 << d for d in range(8) if ref.move_allowed(open_cells, CENTRE, (DX[d], DY[d]), mode)
         )
         assert table[8, moves] & moves == moves
         for arrival in range(8):
