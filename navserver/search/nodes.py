@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import kernel, subkernel
+from navserver._jit import subkernel
 from navserver.search.costs import Terrain
 from navserver.status import InputError
 
@@ -301,7 +301,7 @@ def is_open_(terrain: Terrain, words: NDArray[np.int64], stamp: int, cell: int) 
     return bool(terrain.open_table[terrain.space[cell]])
 
 
-@kernel
+@subkernel
 def override_nodes_(
     terrain: Terrain,
     words: NDArray[np.int64],
