@@ -130,19 +130,22 @@ def fill_squares_(
 ) -> None:
     """Write the side of the largest open square anchored at each cell, at most MAX_BODY.
 
-    Invariant: `right` and `diagonal` are the entries of (x + 1, y) and (x + 1, y + 1).
+    Invariant: rows below y are done; in row y each entry is what its right neighbour allows of
+    what the row below does. In two passes without branches, since a processor that guesses at
+    walls guesses wrong.
     """
     height, width = classes.shape
     for y in range(height - 1, -1, -1):
-        right = 0
-        diagonal = 0
+        for x in range(width):
+            below = 0
+            if y + 1 < height and x + 1 < width:
+                below = min(squares[y + 1, x], squares[y + 1, x + 1], MAX_BODY - 1)
+            squares[y, x] = (below + 1) * open_table[classes[y, x]]
+        side = 0
         for x in range(width - 1, -1, -1):
-            below = np.int64(squares[y + 1, x]) if y + 1 < height else 0
-            # A product, since a processor that guesses at walls guesses wrong.
-            side = min(min(right, below, diagonal) + 1, MAX_BODY) * open_table[classes[y, x]]
+            excess = side + 1 - np.int64(squares[y, x])
+            side += 1 - max(excess, 0)
             squares[y, x] = side
-            right = side
-            diagonal = below
 
 
 @kernel

@@ -718,7 +718,7 @@ class Islands:
         """
         with self._lock:
             if not self._stale and self._readers == 0:
-                self._flood_on(self._table.labels.size // 8 + 1024, 0)
+                self._flood_on(self._table.labels.size // 32 + 1024, 0)
             if self._stale or self._is_unsure():
                 self._build()
 
