@@ -26,6 +26,7 @@ from numba.cpython.unsafe import numbers
 __all__ = [
     "KERNELS",
     "cache_folder",
+    "inlined",
     "kernel",
     "register_warm_up",
     "subkernel",
@@ -164,6 +165,25 @@ def subkernel(function: F) -> F:
         The compiled function.
     """
     return numba.njit(nogil=True)(function)
+
+
+def inlined(function: F) -> F:
+    """Make a function part of each kernel that calls it.
+
+    A call of a `subkernel` counts the references to every array in the tuples that it is given,
+    which takes longer than what a short function does.
+
+    Parameters
+    ----------
+    function : callable
+        As for `kernel`.
+
+    Returns
+    -------
+    callable
+        The function to be called in kernels.
+    """
+    return numba.njit(nogil=True, inline="always")(function)
 
 
 def _trailing_zeros_interpreted(word: int) -> int:

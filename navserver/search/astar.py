@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from navserver._jit import kernel, register_warm_up, subkernel
+from navserver._jit import inlined, kernel, register_warm_up, subkernel
 from navserver.search.bucket_engine import N_BUCKETS, advance_buckets_, begin_buckets_
 from navserver.search.canonical import canonical_successors
 from navserver.search.canonical_engine import (
@@ -161,7 +161,7 @@ def begin_(
     return begin_search_(terrain, request, query, scratch)
 
 
-@subkernel
+@inlined
 def begin_search_(terrain: Terrain, request: Request, query: Query, scratch: Scratch) -> int:
     """Put the start on the open list of the request's engine. Return which ends are open."""
     if request.engine == CANONICAL:
@@ -180,7 +180,7 @@ def begin_search_(terrain: Terrain, request: Request, query: Query, scratch: Scr
     return (START_OPEN if start_open else 0) | (GOAL_OPEN if goal_open else 0)
 
 
-@subkernel
+@inlined
 def arrival_(request: Request, scratch: Scratch, cell: int) -> int:
     """Return the direction in which a cell was reached, 8 at the start."""
     if request.engine == CANONICAL:
@@ -190,7 +190,7 @@ def arrival_(request: Request, scratch: Scratch, cell: int) -> int:
     return (word >> PARENT_SHIFT) & 7 if word & HAS_PARENT else 8
 
 
-@subkernel
+@inlined
 def goal_g_(request: Request, query: Query, scratch: Scratch) -> float:
     """Return the goal's g after it has been reached."""
     if request.engine == CANONICAL:
@@ -198,7 +198,7 @@ def goal_g_(request: Request, query: Query, scratch: Scratch) -> float:
     return scratch.g[2 * query.goal + 1]
 
 
-@subkernel
+@inlined
 def advance_search_(
     budget: int,
     terrain: Terrain,
@@ -250,9 +250,9 @@ def advance_(
 
 
 @subkernel
-def is_blocked_(request: Request, ends: int) -> bool:
+def is_blocked_(allow_partial: bool, ends: int) -> bool:
     """Return whether a search with these ends open has nothing to look for."""
-    return not ends & START_OPEN or not (ends & GOAL_OPEN or request.allow_partial)
+    return not ends & START_OPEN or not (ends & GOAL_OPEN or allow_partial)
 
 
 @subkernel
@@ -267,7 +267,7 @@ def conclude_(
     """Write a row of the summary but for its path, and return the path's last cell or -1."""
     counters = scratch.counters
     summary[:] = 0
-    if is_blocked_(request, ends):
+    if is_blocked_(request.allow_partial, ends):
         summary[S_STATUS] = GOAL_BLOCKED if ends & START_OPEN else START_BLOCKED
         return -1
     summary[S_EXPANDED] = counters[EXPANDED]
@@ -299,7 +299,7 @@ def conclude_(
     return -1
 
 
-@subkernel
+@inlined
 def write_path_(
     terrain: Terrain,
     request: Request,
@@ -363,23 +363,81 @@ def finish_(
 
 @kernel
 def find_paths_(
-    terrain: Terrain,
-    request: Request,
-    scratch: Scratch,
-    origin: tuple[int, int],
+    width: int,
+    height: int,
+    masks: NDArray[np.uint8],
+    space: NDArray[np.uint8],
+    open_table: NDArray[np.uint8],
+    mask_table: NDArray[np.uint8],
+    classes: NDArray[np.uint8],
+    class_costs: NDArray[np.float64],
+    cell_scale: NDArray[np.float32],
+    layers: NDArray[np.float32],
+    layer_rows: NDArray[np.int64],
+    layer_weights: NDArray[np.float64],
+    cost_model: int,
+    request_integers: NDArray[np.int64],
+    request_floats: NDArray[np.float64],
+    successors: NDArray[np.uint8],
+    words: NDArray[np.int64],
+    g: NDArray[np.float64],
+    packed: NDArray[np.int64],
+    heap_f: NDArray[np.float64],
+    heap_g: NDArray[np.float64],
+    heap_cell: NDArray[np.int64],
+    stacks: NDArray[np.int64],
+    heights: NDArray[np.int64],
+    heads: NDArray[np.int32],
+    occupied: NDArray[np.uint64],
+    entry_cell: NDArray[np.int32],
+    entry_next: NDArray[np.int32],
+    counters: NDArray[np.int64],
+    floats: NDArray[np.float64],
+    origin_x: int,
+    origin_y: int,
     starts: NDArray[np.int64],
     goals: NDArray[np.int64],
-    trace: TraceArrays,
     cancel: NDArray[np.uint8],
-    outputs: Outputs,
+    summary: NDArray[np.int64],
+    totals: NDArray[np.float64],
+    cells: NDArray[np.int32],
+    state: NDArray[np.int64],
 ) -> int:
     """Search from each start to its goal and write all results.
 
     Return FRESH when all is done; SEARCHING if the open list, WRITING if the cells must grow,
     TOO_LONG if a path needs another engine; it is called again after that. Invariant: the
-    state tells where it goes on.
+    state tells where it goes on. The tuples arrive taken apart, since to unpack them at the call
+    takes longer than a short search.
     """
-    state = outputs.state
+    terrain = Terrain(
+        width, height, masks, space, open_table, mask_table, classes, class_costs, cell_scale,
+        layers, layer_rows, layer_weights, cost_model,
+    )  # fmt: skip
+    request = Request(
+        request_integers[0],
+        request_integers[1],
+        request_floats[0],
+        request_floats[1],
+        request_integers[2],
+        request_floats[2],
+        request_integers[3] != 0,
+        request_floats[3],
+        request_integers[4],
+        request_integers[5],
+        request_integers[6],
+        request_integers[7],
+        request_integers[8],
+        request_integers[9] != 0,
+        successors,
+    )
+    scratch = Scratch(
+        words, g, packed, OpenList(heap_f, heap_g, heap_cell), stacks, heights, heads, occupied,
+        entry_cell, entry_next, counters, floats,
+    )  # fmt: skip
+    outputs = Outputs(summary, totals, cells, state)
+    origin = (origin_x, origin_y)
+    trace = TraceArrays(starts[:0], starts[:0], floats[:0], floats[:0])
     while state[0] < starts.size:
         i = state[0]
         goal = goals[i]
@@ -389,7 +447,7 @@ def find_paths_(
             outputs.totals[i] = np.inf
             next_stamp_(scratch)
             state[3] = begin_search_(terrain, request, query, scratch)
-        if not is_blocked_(request, state[3]) and state[2] != WRITING:
+        if not is_blocked_(request.allow_partial, state[3]) and state[2] != WRITING:
             outcome = advance_search_(UNLIMITED, terrain, request, query, scratch, trace, cancel)
             if outcome == OPEN_FULL:
                 state[2] = SEARCHING
@@ -513,6 +571,7 @@ class AStar:
         self._prepared_version = 0
         self._terrain: Terrain
         self._request: Request
+        self._arguments: tuple[Any, ...]
         self._search: _Search | None = None
 
     def find_path(
@@ -597,22 +656,18 @@ class AStar:
         """
         while True:
             outcome = find_paths_(
-                self._terrain,
-                self._request,
-                self._scratch,
-                self._grid.region_position,
+                *self._arguments,  # type: ignore[call-arg]
                 starts,
                 goals,
-                _NO_TRACE,
                 cancel.array,
-                outputs,
+                *outputs,
             )
             if outcome == FRESH:
                 return outputs
             if outcome == WRITING:
                 outputs = outputs.grown()
             elif outcome == SEARCHING:
-                self._scratch = _grown_scratch(self._scratch, self._request.engine)
+                self._use_scratch(_grown_scratch(self._scratch, self._request.engine))
             else:
                 self._use_wide_engine()
 
@@ -651,7 +706,7 @@ class AStar:
         if blocked.size or ignored.size:
             request = self._make_request(overriding=True)
             closes, opens = grid.space(self._movement).anchors(blocked, ignored)
-        self._scratch = _scratch_with(self._scratch, request.engine, grid.size)
+        self._use_scratch(_scratch_with(self._scratch, request.engine, grid.size))
         query = Query(start_flat, goal_flat, goal_flat % grid.width, goal_flat // grid.width)
         ends = begin_(self._terrain, request, query, self._scratch, closes, opens)
         self._search = _Search(
@@ -696,7 +751,7 @@ class AStar:
             if search.outcome == RUNNING:
                 return False
             if search.outcome == OPEN_FULL:
-                self._scratch = _grown_scratch(self._scratch, search.request.engine)
+                self._use_scratch(_grown_scratch(self._scratch, search.request.engine))
             else:
                 search.is_done = True
         return True
@@ -744,14 +799,36 @@ class AStar:
     def _prepare(self) -> None:
         """Read the grid's arrays again after an edit, and choose the engine."""
         self._terrain = self._grid.terrain(self._movement)
-        self._request = self._make_request()
-        self._scratch = _scratch_with(self._scratch, self._request.engine, self._grid.size)
+        self._use_request(self._make_request())
         self._prepared_version = self._grid.version
 
     def _use_wide_engine(self) -> None:
         """Go on in float64 where a path is too long for fixed point."""
-        self._request = self._make_request(is_long=True)
-        self._scratch = _scratch_with(self._scratch, self._request.engine, self._grid.size)
+        self._use_request(self._make_request(is_long=True))
+
+    def _use_request(self, request: Request) -> None:
+        self._request = request
+        self._use_scratch(_scratch_with(self._scratch, request.engine, self._grid.size))
+
+    def _use_scratch(self, scratch: Scratch) -> None:
+        self._scratch = scratch
+        self._arguments = self._take_apart()
+
+    def _take_apart(self) -> tuple[Any, ...]:
+        """Return the first arguments of `find_paths_`."""
+        scratch = self._scratch
+        i = scratch._fields.index("heap")
+        *scalars, successors = self._request
+        return (
+            *self._terrain,
+            np.array([value for value in scalars if not isinstance(value, float)], np.int64),
+            np.array([value for value in scalars if isinstance(value, float)], np.float64),
+            successors,
+            *scratch[:i],
+            *scratch.heap,
+            *scratch[i + 1 :],
+            *self._grid.region_position,
+        )
 
     def _make_request(self, *, overriding: bool = False, is_long: bool = False) -> Request:
         """Return the options as kernels read them, with the engine that suits the costs."""

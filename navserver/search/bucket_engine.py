@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import subkernel, trailing_zeros
+from navserver._jit import inlined, subkernel, trailing_zeros
 from navserver.search.costs import PRODUCT, Terrain, cell_cost_, step_cost_
 from navserver.search.engine import (
     BOUND_G,
@@ -71,71 +71,89 @@ _NOT_BACK = tuple(0xFF & ~(1 << ((d + 4) & 7)) for d in range(8))
 
 
 @subkernel
-def push_bucket_(scratch: Scratch, bucket: int, cell: int) -> None:
+def push_bucket_(
+    heads: NDArray[np.int32],
+    occupied: NDArray[np.uint64],
+    entry_cell: NDArray[np.int32],
+    entry_next: NDArray[np.int32],
+    counters: NDArray[np.int64],
+    bucket: int,
+    cell: int,
+) -> None:
     """Put a cell on a bucket; the caller has made sure of the room."""
-    counters = scratch.counters
     entry = counters[FREE]
     if entry == NO_CELL:
         entry = counters[USED]
         counters[USED] += 1
     else:
-        counters[FREE] = scratch.entry_next[entry]
+        counters[FREE] = entry_next[entry]
     slot = bucket & (N_BUCKETS - 1)
-    scratch.entry_cell[entry] = cell
-    scratch.entry_next[entry] = scratch.heads[slot]
-    scratch.heads[slot] = entry
+    entry_cell[entry] = cell
+    entry_next[entry] = heads[slot]
+    heads[slot] = entry
     word = slot >> 6
-    scratch.occupied[word] |= np.uint64(1) << np.uint64(slot & 63)
-    scratch.occupied[64] |= np.uint64(1) << np.uint64(word)
+    occupied[word] |= np.uint64(1) << np.uint64(slot & 63)
+    occupied[64] |= np.uint64(1) << np.uint64(word)
     counters[ENTRIES] += 1
 
 
 @subkernel
-def pop_bucket_(scratch: Scratch, bucket: int) -> int:
+def pop_bucket_(
+    heads: NDArray[np.int32],
+    occupied: NDArray[np.uint64],
+    entry_cell: NDArray[np.int32],
+    entry_next: NDArray[np.int32],
+    counters: NDArray[np.int64],
+    bucket: int,
+) -> int:
     """Take the last cell off a bucket that is not empty."""
-    counters = scratch.counters
     slot = bucket & (N_BUCKETS - 1)
-    entry = np.int64(scratch.heads[slot])
-    following = scratch.entry_next[entry]
-    scratch.heads[slot] = following
-    scratch.entry_next[entry] = counters[FREE]
+    entry = np.int64(heads[slot])
+    following = entry_next[entry]
+    heads[slot] = following
+    entry_next[entry] = counters[FREE]
     counters[FREE] = entry
     if following == NO_CELL:
         word = slot >> 6
-        scratch.occupied[word] &= ~(np.uint64(1) << np.uint64(slot & 63))
-        if scratch.occupied[word] == 0:
-            scratch.occupied[64] &= ~(np.uint64(1) << np.uint64(word))
+        occupied[word] &= ~(np.uint64(1) << np.uint64(slot & 63))
+        if occupied[word] == 0:
+            occupied[64] &= ~(np.uint64(1) << np.uint64(word))
     counters[ENTRIES] -= 1
-    return np.int64(scratch.entry_cell[entry])
+    return np.int64(entry_cell[entry])
 
 
 @subkernel
-def next_bucket_(scratch: Scratch, bucket: int) -> int:
+def next_bucket_(occupied: NDArray[np.uint64], bucket: int) -> int:
     """Return the first bucket from the given one on that is not empty; one must be."""
     slot = bucket & (N_BUCKETS - 1)
     word = slot >> 6
-    here = scratch.occupied[word] >> np.uint64(slot & 63)
+    here = occupied[word] >> np.uint64(slot & 63)
     if here:
         return bucket + np.int64(trailing_zeros(here))
     # The words that follow, rotated so that the next one comes first.
     after = (word + 1) & 63
-    words = scratch.occupied[64]
+    words = occupied[64]
     turned = (words >> np.uint64(after)) | (words << np.uint64((64 - after) & 63))
     steps = np.int64(trailing_zeros(turned))
     found = (after + steps) & 63
-    first = np.int64(trailing_zeros(scratch.occupied[found]))
+    first = np.int64(trailing_zeros(occupied[found]))
     return bucket - (slot & 63) + (steps + 1) * 64 + first
 
 
-@subkernel
+@inlined
 def begin_buckets_(request: Request, query: Query, scratch: Scratch, h: float) -> None:
     """Put the start, whose node has been written, into its bucket."""
-    scratch.heads[:] = NO_CELL
-    scratch.occupied[:] = 0
-    scratch.counters[FREE] = NO_CELL
+    heads = scratch.heads
+    occupied = scratch.occupied
+    counters = scratch.counters
+    heads[:] = NO_CELL
+    occupied[:] = 0
+    counters[FREE] = NO_CELL
     bucket = np.int64(request.weight * h * request.bucket_rate)
-    scratch.counters[BUCKET] = bucket
-    push_bucket_(scratch, bucket, query.start)
+    counters[BUCKET] = bucket
+    push_bucket_(
+        heads, occupied, scratch.entry_cell, scratch.entry_next, counters, bucket, query.start
+    )
     if query.start == query.goal:
         scratch.floats[BOUND_G] = 0.0
 
@@ -157,7 +175,14 @@ def advance_buckets_(
     """
     width = terrain.width
     words = scratch.words
+    node_g = scratch.g
+    heads = scratch.heads
+    occupied = scratch.occupied
+    entry_cell = scratch.entry_cell
+    entry_next = scratch.entry_next
     counters = scratch.counters
+    rate = request.bucket_rate
+    scale = request.weight * request.unit_cost
     noting = trace.cells.size > 0 or request.allow_partial
     worth = _NOT_BACK if terrain.cost_model == PRODUCT else _WORTH
     stamp = counters[STAMP]
@@ -176,8 +201,8 @@ def advance_buckets_(
             elif expanded < last:
                 outcome = REACHED
             break
-        bucket = next_bucket_(scratch, bucket)
-        if counters[ENTRIES] + 8 > scratch.entry_cell.size:
+        bucket = next_bucket_(occupied, bucket)
+        if counters[ENTRIES] + 8 > entry_cell.size:
             outcome = OPEN_FULL
             break
         if expanded >= request.max_expansions:
@@ -185,22 +210,22 @@ def advance_buckets_(
             break
         if expanded >= last:
             break
-        if bucket > bound * request.bucket_rate:
+        if bucket > bound * rate:
             outcome = REACHED
             break
         if cancel[0]:
             outcome = CANCELLED
             break
-        cell = pop_bucket_(scratch, bucket)
+        cell = pop_bucket_(heads, occupied, entry_cell, entry_next, counters, bucket)
         word = words[2 * cell]
         if word & CLOSED:
             continue
-        g = scratch.g[2 * cell + 1]
+        g = node_g[2 * cell + 1]
         y = cell // width
         x = cell - y * width
         if bound < np.inf:
             h = distance_(request.heuristic, x - query.goal_x, y - query.goal_y)
-            if g + request.weight * request.unit_cost * h >= bound:
+            if g + scale * h >= bound:
                 continue
         words[2 * cell] = word | CLOSED
         arrival = (word >> PARENT_SHIFT) & 7 if word & HAS_PARENT else 8
@@ -221,10 +246,10 @@ def advance_buckets_(
                 to_word = fresh
             elif to_word & GENERATED:
                 if to_word & CLOSED:
-                    if to_g >= scratch.g[2 * to + 1] * REOPEN_MARGIN:
+                    if to_g >= node_g[2 * to + 1] * REOPEN_MARGIN:
                         continue
                     counters[REOPENED] += 1
-                elif to_g >= scratch.g[2 * to + 1]:
+                elif to_g >= node_g[2 * to + 1]:
                     continue
             if to_g > request.max_cost:
                 counters[COST_PRUNED] = 1
@@ -234,7 +259,7 @@ def advance_buckets_(
                 x + DX[direction] - query.goal_x,
                 y + DY[direction] - query.goal_y,
             )
-            f = to_g + request.weight * request.unit_cost * h
+            f = to_g + scale * h
             if f >= bound:
                 continue
             words[2 * to] = (
@@ -244,10 +269,18 @@ def advance_buckets_(
                 | HAS_PARENT
                 | (direction << PARENT_SHIFT)
             )
-            scratch.g[2 * to + 1] = to_g
+            node_g[2 * to + 1] = to_g
             if to == query.goal:
                 bound = to_g
-            push_bucket_(scratch, max(np.int64(f * request.bucket_rate), bucket), to)
+            push_bucket_(
+                heads,
+                occupied,
+                entry_cell,
+                entry_next,
+                counters,
+                max(np.int64(f * rate), bucket),
+                to,
+            )
             counters[GENERATED_COUNT] += 1
         counters[OPEN_PEAK] = max(counters[OPEN_PEAK], counters[ENTRIES])
     counters[BUCKET] = bucket

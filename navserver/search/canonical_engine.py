@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import subkernel, trailing_zeros
+from navserver._jit import inlined, subkernel, trailing_zeros
 from navserver.search.costs import Terrain
 from navserver.search.engine import (
     BOUND,
@@ -77,48 +77,62 @@ UNBOUNDED = 1 << 62
 
 
 @subkernel
-def push_stack_(scratch: Scratch, bucket: int, f: int, cell: int) -> bool:
+def push_stack_(
+    stacks: NDArray[np.int64],
+    heights: NDArray[np.int64],
+    occupied: NDArray[np.uint64],
+    bucket: int,
+    f: int,
+    cell: int,
+) -> bool:
     """Put an entry on a stack, and return whether eight more might not find room."""
-    capacity = scratch.stacks.size >> 6
+    capacity = stacks.size >> 6
     slot = bucket & (N_STACKS - 1)
-    height = scratch.heights[slot]
-    scratch.stacks[slot * capacity + height] = (f << CELL_BITS) | cell
-    scratch.heights[slot] = height + 1
-    scratch.occupied[0] |= np.uint64(1) << np.uint64(slot)
+    height = heights[slot]
+    stacks[slot * capacity + height] = (f << CELL_BITS) | cell
+    heights[slot] = height + 1
+    occupied[0] |= np.uint64(1) << np.uint64(slot)
     return bool(height + 10 > capacity)
 
 
 @subkernel
-def estimate_(request: Request, dx: int, dy: int) -> int:
+def estimate_(straight: int, diagonal_rest: int, dx: int, dy: int) -> int:
     """Return the fixed-point estimate of a cell dx columns and dy rows from the goal."""
     dx = abs(dx)
     dy = abs(dy)
-    return request.straight * max(dx, dy) + request.diagonal_rest * min(dx, dy)
+    return straight * max(dx, dy) + diagonal_rest * min(dx, dy)
 
 
-@subkernel
+@inlined
 def real_g_(request: Request, g: int) -> float:
     """Return a fixed-point cost in the grid's units."""
     return g * (request.unit_cost / STRAIGHT)
 
 
-@subkernel
+@inlined
 def begin_canonical_(terrain: Terrain, request: Request, query: Query, scratch: Scratch) -> None:
     """Put the start on the open list of a search whose stamp has been set."""
     counters = scratch.counters
-    reset_counters_(query, scratch)
-    scratch.heights[:] = 0
-    scratch.occupied[:] = 0
+    stacks = scratch.stacks
+    heights = scratch.heights
+    occupied = scratch.occupied
+    counters = scratch.counters
+    straight = request.straight
+    diagonal_rest = request.diagonal_rest
+    reset_counters_(query.start, counters, scratch.floats)
+    heights[:] = 0
+    occupied[0] = 0
     scratch.packed[query.start] = (counters[STAMP] << STAMP_AT) | (MAX_G << G_SHIFT)
     y = query.start // terrain.width
-    f = estimate_(request, query.start - y * terrain.width - query.goal_x, y - query.goal_y)
-    push_stack_(scratch, f >> request.shift, f, query.start)
+    dx = query.start - y * terrain.width - query.goal_x
+    f = estimate_(straight, diagonal_rest, dx, y - query.goal_y)
+    push_stack_(stacks, heights, occupied, f >> request.shift, f, query.start)
     counters[BUCKET] = f >> request.shift
     counters[BOUND] = 0 if query.start == query.goal else UNBOUNDED
     counters[ENTRIES] = 1
 
 
-@subkernel
+@inlined
 def advance_canonical_(
     budget: int,
     terrain: Terrain,
@@ -137,11 +151,20 @@ def advance_canonical_(
     masks = terrain.masks
     successors = request.successors
     packed = scratch.packed
+    stacks = scratch.stacks
+    heights = scratch.heights
+    occupied = scratch.occupied
     counters = scratch.counters
+    capacity = stacks.size >> 6
     noting = trace.cells.size > 0 or request.allow_partial
     goal_x = query.goal_x
     goal_y = query.goal_y
+    straight = request.straight
+    diagonal_rest = request.diagonal_rest
     shift = request.shift
+    run_ahead = request.run_ahead
+    four_neighbours = request.four_neighbours
+    max_g = request.max_g
     fresh = counters[STAMP] << STAMP_AT
     bound = counters[BOUND]
     bucket = counters[BUCKET]
@@ -156,28 +179,28 @@ def advance_canonical_(
     outcome = RUNNING
     while True:
         if pending == NO_CELL:
-            occupied = scratch.occupied[0]
-            if occupied == 0 and bound == UNBOUNDED:
+            filled = occupied[0]
+            if filled == 0 and bound == UNBOUNDED:
                 outcome = EXHAUSTED
                 break
-            turn = np.uint64(bucket & (N_STACKS - 1))
-            turned = (occupied >> turn) | (
-                occupied << ((np.uint64(N_STACKS) - turn) & np.uint64(N_STACKS - 1))
-            )
-            if occupied != 0:
+            if filled != 0:
+                turn = np.uint64(bucket & (N_STACKS - 1))
+                turned = (filled >> turn) | (
+                    filled << ((np.uint64(N_STACKS) - turn) & np.uint64(N_STACKS - 1))
+                )
                 bucket += np.int64(trailing_zeros(turned))
-            if occupied == 0 or (bucket << shift) >= bound:
+            if filled == 0 or (bucket << shift) >= bound:
                 if expanded >= request.max_expansions:
                     outcome = EXPANSION_LIMIT
                 elif expanded < last:
                     outcome = REACHED
                 break
             slot = bucket & (N_STACKS - 1)
-            height = scratch.heights[slot] - 1
-            entry = scratch.stacks[slot * (scratch.stacks.size >> 6) + height]
-            scratch.heights[slot] = height
+            height = heights[slot] - 1
+            entry = stacks[slot * capacity + height]
+            heights[slot] = height
             if height == 0:
-                scratch.occupied[0] = occupied & ~(np.uint64(1) << np.uint64(slot))
+                occupied[0] = filled & ~(np.uint64(1) << np.uint64(slot))
             entries -= 1
             pending = entry & CELL_MASK
             if packed[pending] & CLOSED_BIT or (entry >> CELL_BITS) >= bound:
@@ -211,7 +234,7 @@ def advance_canonical_(
             expanded += 1
             mask = np.int64(masks[cell])
             key = mask
-            if request.four_neighbours and arrival < 8:
+            if four_neighbours and arrival < 8:
                 key = np.int64(masks[cell - DY[arrival] * width - DX[arrival]])
             moves = mask & np.int64(successors[arrival, key])
             if moves == 1 << arrival:
@@ -221,7 +244,7 @@ def advance_canonical_(
                 ahead = dy * width + dx
                 step = DIAGONAL if arrival & 1 else STRAIGHT
                 low = (arrival << ARRIVAL_SHIFT) | HAS_ARRIVAL
-                top = (bucket + 1 + request.run_ahead) << shift
+                top = (bucket + 1 + run_ahead) << shift
                 while True:
                     cell += ahead
                     x += dx
@@ -232,10 +255,10 @@ def advance_canonical_(
                     moves = 0
                     if word <= (before | BELOW_G):
                         break
-                    if g > request.max_g:
+                    if g > max_g:
                         counters[COST_PRUNED] = 1
                         break
-                    f = g + estimate_(request, x - goal_x, y - goal_y)
+                    f = g + estimate_(straight, diagonal_rest, x - goal_x, y - goal_y)
                     if f >= bound:
                         break
                     if before >= fresh and before & CLOSED_BIT:
@@ -246,7 +269,9 @@ def advance_canonical_(
                         bound = g
                         break
                     if f >= top:
-                        is_full |= push_stack_(scratch, max(f >> shift, bucket), f, cell)
+                        is_full |= push_stack_(
+                            stacks, heights, occupied, max(f >> shift, bucket), f, cell
+                        )
                         entries += 1
                         break
                     if expanded >= stop:
@@ -261,7 +286,7 @@ def advance_canonical_(
                     expanded += 1
                     key = mask
                     mask = np.int64(masks[cell])
-                    if not request.four_neighbours:
+                    if not four_neighbours:
                         key = mask
                     moves = mask & np.int64(successors[arrival, key])
                     if moves != 1 << arrival:
@@ -287,10 +312,10 @@ def advance_canonical_(
                 before = packed[to]
                 if to_word <= (before | BELOW_G):
                     continue
-                if to_g > request.max_g:
+                if to_g > max_g:
                     counters[COST_PRUNED] = 1
                     continue
-                f = to_g + estimate_(request, x + dx - goal_x, y + dy - goal_y)
+                f = to_g + estimate_(straight, diagonal_rest, x + dx - goal_x, y + dy - goal_y)
                 if f >= bound:
                     continue
                 if before >= fresh and before & CLOSED_BIT:
@@ -301,10 +326,10 @@ def advance_canonical_(
                     bound = to_g
                     continue
                 to_bucket = max(f >> shift, bucket)
-                if to_bucket == bucket or (is_single and to_bucket <= bucket + request.run_ahead):
+                if to_bucket == bucket or (is_single and to_bucket <= bucket + run_ahead):
                     # The last one stays in hand; the one in hand before goes on the open list.
                     if next_cell != NO_CELL:
-                        is_full |= push_stack_(scratch, bucket, next_f, next_cell)
+                        is_full |= push_stack_(stacks, heights, occupied, bucket, next_f, next_cell)
                         entries += 1
                     next_cell = to
                     next_x = x + dx
@@ -312,7 +337,7 @@ def advance_canonical_(
                     next_word = to_word
                     next_f = f
                 else:
-                    is_full |= push_stack_(scratch, to_bucket, f, to)
+                    is_full |= push_stack_(stacks, heights, occupied, to_bucket, f, to)
                     entries += 1
             if next_cell == NO_CELL or next_f >= bound:
                 break

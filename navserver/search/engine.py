@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import subkernel
+from navserver._jit import inlined, subkernel
 from navserver.search.costs import Terrain
 from navserver.search.heuristics import OCTILE, distance_
 from navserver.search.moves import DX, DY
@@ -105,33 +105,34 @@ class Scratch(NamedTuple):
 LAST_STAMP = (1 << 23) - 1
 
 
-@subkernel
+@inlined
 def next_stamp_(scratch: Scratch) -> None:
     """Make every node unknown."""
-    if scratch.counters[STAMP] == LAST_STAMP:
+    counters = scratch.counters
+    if counters[STAMP] == LAST_STAMP:
         scratch.words[:] = 0
         scratch.packed[:] = 0
-        scratch.counters[STAMP] = 0
-    scratch.counters[STAMP] += 1
+        counters[STAMP] = 0
+    counters[STAMP] += 1
 
 
 @subkernel
-def reset_counters_(query: Query, scratch: Scratch) -> None:
+def reset_counters_(start: int, counters: NDArray[np.int64], floats: NDArray[np.float64]) -> None:
     """Make the counters ready for a search whose stamp has been set."""
-    stamp = scratch.counters[STAMP]
-    scratch.counters[:] = 0
-    scratch.counters[STAMP] = stamp
-    scratch.counters[NEAREST] = query.start
-    scratch.counters[PENDING] = NO_CELL
-    scratch.counters[GENERATED_COUNT] = 1
-    scratch.counters[OPEN_PEAK] = 1
-    scratch.floats[:] = np.inf
+    stamp = counters[STAMP]
+    counters[:] = 0
+    counters[STAMP] = stamp
+    counters[NEAREST] = start
+    counters[PENDING] = NO_CELL
+    counters[GENERATED_COUNT] = 1
+    counters[OPEN_PEAK] = 1
+    floats[:] = np.inf
 
 
-@subkernel
+@inlined
 def begin_nodes_(terrain: Terrain, request: Request, query: Query, scratch: Scratch) -> float:
     """Write the start's node for the float64 engines. Return its estimate."""
-    reset_counters_(query, scratch)
+    reset_counters_(query.start, scratch.counters, scratch.floats)
     stamp = scratch.counters[STAMP]
     word = scratch.words[2 * query.start]
     kept = word & QUERY_BITS if word >> STAMP_SHIFT == stamp else 0
