@@ -126,7 +126,7 @@ def advance_evenly_(
             fresh = labelled - counters[BUCKET_LABELLED]
             if 16 * cells > 17 * fresh:
                 run = max(run >> 1, LEAST_RUN)
-            elif 40 * cells < 41 * fresh:
+            elif 80 * cells < 81 * fresh:
                 run = min(run << 1, MOST_RUN)
             counters[BUCKET_EXPANDED] = expanded
             counters[BUCKET_LABELLED] = labelled

@@ -120,15 +120,14 @@ def finish_(
     directions: NDArray[np.uint8],
 ) -> None:
     """Write costs and directions; both may be the field's own memory. Lengths where unit > 0."""
-    for cell in range(field.state.size):
-        known = field.state[cell]
-        if known == 0:
-            costs[cell] = np.inf
-        elif unit > 0.0:
-            costs[cell] = field.lengths[cell] * unit
-        else:
-            costs[cell] = field.costs[cell]
-        directions[cell] = direction_of_(known, turn)
+    if unit > 0.0:
+        for cell in range(costs.size):
+            costs[cell] = np.inf if field.state[cell] == 0 else field.lengths[cell] * unit
+    else:
+        for cell in range(costs.size):
+            costs[cell] = np.inf if field.state[cell] == 0 else field.costs[cell]
+    for cell in range(directions.size):
+        directions[cell] = direction_of_(field.state[cell], turn)
 
 
 @kernel
@@ -140,15 +139,14 @@ def finish_single_(
     directions: NDArray[np.uint8],
 ) -> None:
     """Write costs in single precision, and directions."""
-    for cell in range(field.state.size):
-        known = field.state[cell]
-        if known == 0:
-            costs[cell] = np.inf
-        elif unit > 0.0:
-            costs[cell] = field.lengths[cell] * unit
-        else:
-            costs[cell] = field.costs[cell]
-        directions[cell] = direction_of_(known, turn)
+    if unit > 0.0:
+        for cell in range(costs.size):
+            costs[cell] = np.inf if field.state[cell] == 0 else field.lengths[cell] * unit
+    else:
+        for cell in range(costs.size):
+            costs[cell] = np.inf if field.state[cell] == 0 else field.costs[cell]
+    for cell in range(directions.size):
+        directions[cell] = direction_of_(field.state[cell], turn)
 
 
 @kernel

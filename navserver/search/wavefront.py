@@ -220,7 +220,9 @@ class Wavefront:
         if self.terrain.cost_model == PRODUCT:
             least, greatest = least * least, greatest * greatest
         self._step = least if least == greatest else 0.0
-        typical = typical_step_(self.terrain, max(1, grid.size >> 8))
+        typical = least
+        if least != greatest:
+            typical = typical_step_(self.terrain, max(1, grid.size >> 8))
         # Buckets as wide as the least step need no order inside, but must not be too many.
         self._ordered = not 0.0 < typical <= MOST_UNEQUAL * least
         width = typical / MOST_UNEQUAL if self._ordered else least * (1.0 - 2.0**-20)
