@@ -2,6 +2,7 @@
 
 from navserver._jit import warm_up
 from navserver.search.astar import AStar, find_path
+from navserver.search.batch import BatchSearch, PathBatch, find_paths
 from navserver.search.clearance import distance_to_wall, fits
 from navserver.search.costs import CostModel
 from navserver.search.distance_map import DistanceMap, distance_map
@@ -50,6 +51,7 @@ __all__ = [
     "DEFAULT_PROFILE",
     "SOLID",
     "AStar",
+    "BatchSearch",
     "CancelFlag",
     "CellError",
     "CostModel",
@@ -69,6 +71,7 @@ __all__ = [
     "NearestGoal",
     "NoPathError",
     "OneToMany",
+    "PathBatch",
     "PathResult",
     "Profile",
     "RayHit",
@@ -82,6 +85,7 @@ __all__ = [
     "distance_map",
     "distance_to_wall",
     "find_path",
+    "find_paths",
     "fits",
     "island_labels",
     "line_of_sight",

@@ -63,6 +63,7 @@ from navserver.search.heuristics import (
     check_heuristic,
     least_unit_cost,
 )
+from navserver.search.islands import Islands, Reach, islands_of
 from navserver.search.movement import Movement, MovementOptions
 from navserver.search.moves import DX, DY, DiagonalMode
 from navserver.search.nodes import (
@@ -507,6 +508,11 @@ class AStar:
     allow_partial : bool
         Where the goal is not reached, return the path to the expanded cell nearest to it by
         octile distance, then of smaller g, then of smaller flat index.
+    islands : bool
+        Ask the islands first, so that a goal out of reach is told without a search. They are
+        labeled at first use (some ns a cell) and kept under edits; where an edit has left them
+        unsure, the search runs. Has no effect on queries with ``ignored_cells`` and on partial
+        paths.
     **movement
         Keywords of `Movement`.
 
@@ -546,6 +552,7 @@ class AStar:
         max_expansions: int | None = None,
         max_cost: float | None = None,
         allow_partial: bool = False,
+        islands: bool = False,
         **movement: Unpack[MovementOptions],
     ) -> None:
         self._grid = grid
@@ -559,9 +566,12 @@ class AStar:
         if max_cost is not None:
             self._max_cost = checked_number("max_cost", max_cost, 0.0, "give a number >= 0")
         self._allow_partial = bool(allow_partial)
-        self._suboptimality = self._weight if self._heuristic != Heuristic.ZERO else 1.0
+        self._ask_islands = bool(islands) and not self._allow_partial
+        self._islands: Islands | None = None
+        self.suboptimality = self._weight if self._heuristic != Heuristic.ZERO else 1.0
+        """What every FOUND promises, see `PathResult.suboptimality`."""
         if inexact:
-            self._suboptimality = math.inf
+            self.suboptimality = math.inf
         else:
             check_heuristic(self._heuristic, self._movement.diagonal_mode)
         grid.terrain(self._movement)
@@ -625,7 +635,10 @@ class AStar:
         starts[0] = grid.flat_index(start, "start")
         goals[0] = grid.flat_index(goal, "goal")
         if self._prepared_version != grid.version:
-            self._prepare()
+            self.prepare()
+        if self._islands is not None and self._are_apart(int(starts[0]), int(goals[0])):
+            self.begin(start, goal)
+            return self.finish()
         self._outputs.state[:] = 0
         outputs = self.run(starts, goals, self._outputs, cancel or _NEVER)
         self._outputs = outputs
@@ -700,7 +713,7 @@ class AStar:
         ignored = _checked_query_cells(grid, "ignored_cells", ignored_cells)
         self._search = None
         if self._prepared_version != grid.version:
-            self._prepare()
+            self.prepare()
         request = self._request
         closes = opens = _NO_CELLS
         if blocked.size or ignored.size:
@@ -714,6 +727,9 @@ class AStar:
         )
         if not ends & START_OPEN or not (ends & GOAL_OPEN or self._allow_partial):
             self._search.is_done = True
+        elif not ignored.size and self._islands and self._are_apart(start_flat, goal_flat):
+            self._search.is_done = True
+            self._search.outcome = EXHAUSTED
 
     def advance(self, expansions: int) -> bool:
         """Go on for a slice.
@@ -796,11 +812,21 @@ class AStar:
             return self.finish()
         return self._result(outputs, search.start, search.goal, search.map_version)
 
-    def _prepare(self) -> None:
-        """Read the grid's arrays again after an edit, and choose the engine."""
+    def prepare(self) -> None:
+        """Read the grid's arrays again after an edit, and choose the engine.
+
+        Queries do so themselves; `run` does not.
+        """
+        if self._ask_islands:
+            self._islands = islands_of(self._grid, self._movement)
         self._terrain = self._grid.terrain(self._movement)
         self._use_request(self._make_request())
         self._prepared_version = self._grid.version
+
+    def _are_apart(self, start: int, goal: int) -> bool:
+        """Return whether the islands are sure that no way leads from one flat cell to another."""
+        assert self._islands is not None
+        return self._islands.may_reach(start, goal) is Reach.SEPARATE
 
     def _use_wide_engine(self) -> None:
         """Go on in float64 where a path is too long for fixed point."""
@@ -908,7 +934,7 @@ class AStar:
                 outputs.cells[:count].copy(),
                 cost,
                 length,
-                self._suboptimality,
+                self.suboptimality,
                 expanded,
                 generated,
                 reopened,
@@ -961,6 +987,7 @@ def find_path(
     max_expansions: int | None = None,
     max_cost: float | None = None,
     allow_partial: bool = False,
+    islands: bool = False,
     blocked_cells: ArrayLike | None = None,
     ignored_cells: ArrayLike | None = None,
     cancel: CancelFlag | None = None,
@@ -977,7 +1004,7 @@ def find_path(
         Cells x and y.
     algorithm : {"astar", "dijkstra"}
         Dijkstra's is A* with the heuristic ZERO.
-    heuristic, weight, inexact, max_expansions, max_cost, allow_partial
+    heuristic, weight, inexact, max_expansions, max_cost, allow_partial, islands
         As for `AStar`.
     blocked_cells, ignored_cells, cancel, trace
         As for `AStar.find_path`.
@@ -1017,6 +1044,7 @@ def find_path(
         max_expansions=max_expansions,
         max_cost=max_cost,
         allow_partial=allow_partial,
+        islands=islands,
         **movement,
     )
     return search.find_path(

@@ -1,0 +1,393 @@
+"""Many paths at once, over all cores.
+
+One pool of threads calls one kernel on ranges of the queries. The kernel runs without the GIL
+and each thread has scratch of its own, so a path does not depend on the threads, nor on their
+number.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from navserver.search.astar import (
+    D_UNREACHABLE,
+    S_COUNT,
+    S_DETAIL,
+    S_EXPANDED,
+    S_STATUS,
+    AStar,
+    Outputs,
+)
+from navserver.search.grid import Grid
+from navserver.search.islands import islands_of
+from navserver.search.movement import Movement, MovementOptions
+from navserver.search.nodes import CancelFlag
+from navserver.search.results import PathResult, ResultRow
+from navserver.search.validation import checked_count
+from navserver.status import CellError, Status
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+__all__ = ["BatchSearch", "PathBatch", "find_paths"]
+
+_CELLS_A_QUERY = 64
+_MOST_IN_A_RANGE = 256
+
+
+class PathBatch(NamedTuple):
+    """The results of many queries, in their order, as flat arrays."""
+
+    status: NDArray[np.uint8]
+    """uint8 array (n,): a `Status` a query."""
+    detail: NDArray[np.uint8]
+    """uint8 array (n,): a `Detail` a query."""
+    starts: NDArray[np.int32]
+    """int32 array (n, 2)."""
+    goals: NDArray[np.int32]
+    """int32 array (n, 2)."""
+    cells: NDArray[np.int32]
+    """int32 array (total, 2): the cells of all paths, one path after the other."""
+    offsets: NDArray[np.int64]
+    """int64 array (n + 1,): path i is ``cells[offsets[i]:offsets[i + 1]]``."""
+    cost: NDArray[np.float64]
+    """float64 array (n,): ``inf`` without a path."""
+    length: NDArray[np.float64]
+    """float64 array (n,): in cells; ``inf`` without a path."""
+    metrics: NDArray[np.int64]
+    """int64 array (n, 4): expanded, generated, reopened, open_peak."""
+    suboptimality: float
+    """What every FOUND promises, see `PathResult.suboptimality`."""
+    map_version: int
+    """Version of the grid that was searched."""
+
+    def path(self, i: int) -> NDArray[np.int32]:
+        """Return the path of one query.
+
+        Parameters
+        ----------
+        i : int
+            The query, 0 to n - 1.
+
+        Returns
+        -------
+        int32 array (m, 2)
+            A view into `cells`; empty without a path.
+        """
+        return self.cells[self.offsets[i] : self.offsets[i + 1]]
+
+    def result(self, i: int) -> PathResult:
+        """Return one query's result as a single search would.
+
+        Parameters
+        ----------
+        i : int
+            The query, 0 to n - 1.
+
+        Returns
+        -------
+        PathResult
+            Its cells are a view into `cells`.
+        """
+        (start_x, start_y), (goal_x, goal_y) = self.starts[i].tolist(), self.goals[i].tolist()
+        expanded, generated, reopened, open_peak = self.metrics[i].tolist()
+        return PathResult(
+            ResultRow(
+                int(self.status[i]),
+                int(self.detail[i]),
+                (start_x, start_y),
+                (goal_x, goal_y),
+                self.path(i),
+                float(self.cost[i]),
+                float(self.length[i]),
+                self.suboptimality,
+                expanded,
+                generated,
+                reopened,
+                open_peak,
+                self.map_version,
+            )
+        )
+
+
+class BatchSearch:
+    """A* for arrays of queries on one grid, with a pool of threads of its own.
+
+    Parameters
+    ----------
+    grid : Grid
+        The map. It must not be edited while `find_paths` runs.
+    threads : int, optional
+        Default: one a core. Each has scratch of its own, see `AStar`.
+    islands : bool
+        Ask the islands before all searches, so that goals out of reach cost nothing. They are
+        labeled at first use and settled after edits.
+    **options
+        Keywords of `AStar`, and of `Movement`.
+
+    Raises
+    ------
+    InputError
+        If an option is out of its bounds.
+
+    Examples
+    --------
+    >>> with BatchSearch(Grid.filled(9, 9), threads=2) as search:
+    ...     batch = search.find_paths([(0, 0), (8, 8)], [(8, 0), (8, 8)])
+    >>> batch.cost.tolist(), len(batch.path(0))
+    ([8.0, 0.0], 9)
+    """
+
+    def __init__(
+        self, grid: Grid, *, threads: int | None = None, islands: bool = False, **options: Any
+    ) -> None:
+        if threads is None:
+            threads = os.cpu_count() or 1
+        count = min(checked_count("threads", threads), 256)
+        self._grid = grid
+        self._islands = bool(islands) and not options.get("allow_partial", False)
+        self._movement = Movement(
+            **{name: value for name, value in options.items() if name in _MOVEMENT_NAMES}
+        )
+        self._searches = [AStar(grid, **options) for _ in range(count)]
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="navserver-batch")
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown()
+
+    def find_paths(
+        self,
+        starts: ArrayLike,
+        goals: ArrayLike,
+        *,
+        cancel: CancelFlag | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> PathBatch:
+        """Search from each start to the goal of the same row.
+
+        Parameters
+        ----------
+        starts, goals : array-like of int, shape (n, 2)
+            Cells, columns x and y; a single cell goes with all rows of the other.
+        cancel : CancelFlag, optional
+            Stops all searches from another thread; what is not done is CANCELLED.
+        progress : callable, optional
+            Called in this thread as ``progress(done, n)``, at least at the end.
+
+        Returns
+        -------
+        PathBatch
+            The same for any number of threads.
+
+        Raises
+        ------
+        CellError
+            If a cell lies outside the map; names its row.
+        """
+        starts, goals = _paired(starts, goals)
+        start_flat = self._grid.flat_indices(starts, "starts")
+        goal_flat = self._grid.flat_indices(goals, "goals")
+        rows = np.arange(start_flat.size)
+        for search in self._searches:
+            search.prepare()
+        if self._islands:
+            apart = self._apart(start_flat, goal_flat)
+            rows = rows[~apart]
+        summary, totals, cells = self._run(
+            np.ascontiguousarray(start_flat[rows]),
+            np.ascontiguousarray(goal_flat[rows]),
+            cancel or CancelFlag(),
+            progress,
+        )
+        if self._islands:
+            summary, totals = _spread(summary, totals, rows, start_flat.size)
+        offsets = np.zeros(start_flat.size + 1, np.int64)
+        np.cumsum(summary[:, S_COUNT], out=offsets[1:])
+        return PathBatch(
+            status=summary[:, S_STATUS].astype(np.uint8),
+            detail=summary[:, S_DETAIL].astype(np.uint8),
+            starts=np.asarray(starts, np.int32).reshape(-1, 2),
+            goals=np.asarray(goals, np.int32).reshape(-1, 2),
+            cells=cells,
+            offsets=offsets,
+            cost=totals[:, 0],
+            length=totals[:, 1],
+            metrics=summary[:, S_EXPANDED:],
+            suboptimality=self._searches[0].suboptimality,
+            map_version=self._grid.version,
+        )
+
+    def _apart(self, starts: NDArray[np.int64], goals: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which pairs of open cells lie on different islands."""
+        space = self._grid.space(self._movement)
+        is_open = space.open_table[space.cells.reshape(-1)] != 0
+        islands = islands_of(self._grid, self._movement)
+        return is_open[starts] & is_open[goals] & ~islands.answer(starts, goals)
+
+    def _run(
+        self,
+        starts: NDArray[np.int64],
+        goals: NDArray[np.int64],
+        cancel: CancelFlag,
+        progress: Callable[[int, int], None] | None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
+        """Share the queries out in ranges, and put what comes back in their order."""
+        total = starts.size
+        # Small ranges at the end of a batch leave no thread waiting for long.
+        step = min(max(total // (8 * len(self._searches)), 1), _MOST_IN_A_RANGE)
+        firsts = range(0, total, step)
+        parts: list[_Part] = [_NO_PART] * len(firsts)
+        ranges = itertools.count()
+        done: SimpleQueue[int] = SimpleQueue()
+
+        def work(search: AStar) -> None:
+            for i in _upto(ranges, len(firsts)):
+                chosen = slice(firsts[i], firsts[i] + step)
+                parts[i] = _search_range(search, starts[chosen], goals[chosen], cancel)
+                done.put(len(parts[i].summary))
+
+        used = self._searches[: len(firsts)]
+        running = [self._pool.submit(work, search) for search in used]
+        for future in running:
+            future.add_done_callback(lambda _: done.put(0))
+        count = ended = 0
+        while ended < len(running):
+            step_done = done.get()
+            count += step_done
+            ended += step_done == 0
+            if step_done and progress is not None:
+                progress(count, total)
+        for future in running:
+            future.result()
+        if progress is not None and total == 0:
+            progress(0, 0)
+        return (
+            np.concatenate([part.summary for part in parts] or [np.zeros((0, 8), np.int64)]),
+            np.concatenate([part.totals for part in parts] or [np.zeros((0, 2))]),
+            np.concatenate([part.cells for part in parts] or [np.zeros((0, 2), np.int32)]),
+        )
+
+
+class _Part(NamedTuple):
+    summary: NDArray[np.int64]
+    totals: NDArray[np.float64]
+    cells: NDArray[np.int32]
+
+
+_NO_PART = _Part(np.zeros((0, 8), np.int64), np.zeros((0, 2)), np.zeros((0, 2), np.int32))
+_MOVEMENT_NAMES = MovementOptions.__annotations__
+
+
+def _upto(numbers: Iterator[int], end: int) -> Iterator[int]:
+    """Yield numbers that several threads draw from one counter."""
+    return iter(lambda: min(next(numbers), end), end)
+
+
+def _search_range(
+    search: AStar, starts: NDArray[np.int64], goals: NDArray[np.int64], cancel: CancelFlag
+) -> _Part:
+    outputs = Outputs.of(starts.size, _CELLS_A_QUERY * starts.size)
+    outputs = search.run(starts, goals, outputs, cancel)
+    written = int(outputs.summary[:, S_COUNT].sum())
+    return _Part(outputs.summary, outputs.totals, outputs.cells[:written])
+
+
+def _spread(
+    summary: NDArray[np.int64], totals: NDArray[np.float64], rows: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the results with those that the islands have answered in between."""
+    all_summary = np.zeros((size, 8), np.int64)
+    all_summary[:, S_STATUS] = Status.UNREACHABLE
+    all_summary[:, S_DETAIL] = D_UNREACHABLE
+    all_summary[rows] = summary
+    all_totals = np.full((size, 2), np.inf)
+    all_totals[rows] = totals
+    return all_summary, all_totals
+
+
+def _paired(starts: ArrayLike, goals: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    one, other = np.asarray(starts), np.asarray(goals)
+    if one.ndim == 1 and one.size == 2:
+        one = np.broadcast_to(one, (1 if other.ndim == 1 else len(other), 2))
+    if other.ndim == 1 and other.size == 2:
+        other = np.broadcast_to(other, (len(one), 2))
+    if len(one) != len(other):
+        raise CellError(
+            "goals", len(other), "cells do not go with the starts", f"give {len(one)}, or one"
+        )
+    return one, other
+
+
+def find_paths(
+    grid: Grid,
+    starts: ArrayLike,
+    goals: ArrayLike,
+    *,
+    threads: int | None = None,
+    islands: bool = False,
+    heuristic: Any = None,
+    weight: float = 1.0,
+    max_expansions: int | None = None,
+    max_cost: float | None = None,
+    allow_partial: bool = False,
+    **movement: Unpack[MovementOptions],
+) -> PathBatch:
+    """Find many paths at once; for many batches on one grid, keep a `BatchSearch`.
+
+    Parameters
+    ----------
+    grid : Grid
+        The map.
+    starts, goals : array-like of int, shape (n, 2)
+        Cells, columns x and y; a single cell goes with all rows of the other.
+    threads, islands
+        As for `BatchSearch`.
+    heuristic, weight, max_expansions, max_cost, allow_partial
+        As for `AStar`.
+    **movement
+        Keywords of `Movement`.
+
+    Returns
+    -------
+    PathBatch
+        The same for any number of threads.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of its bounds.
+
+    Examples
+    --------
+    >>> find_paths(Grid.filled(9, 9), (0, 0), [(8, 0), (3, 4)]).cost.round(3).tolist()
+    [8.0, 5.243]
+    """
+    with BatchSearch(
+        grid,
+        threads=threads,
+        islands=islands,
+        heuristic=heuristic,
+        weight=weight,
+        max_expansions=max_expansions,
+        max_cost=max_cost,
+        allow_partial=allow_partial,
+        **movement,
+    ) as search:
+        return search.find_paths(starts, goals)
