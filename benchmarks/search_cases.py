@@ -27,6 +27,7 @@ from navserver import (
     round_paths,
 )
 from navserver.search import astar
+from navserver.search.batch import BatchSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,6 +193,37 @@ def memory(quick: bool) -> list[Row]:
         Row(case, NAVSERVER, "result_bytes", held - start, "bytes"),
         Row(case, NAVSERVER, "result_blocks", statistics.median(blocks), "Python objects"),
     ]
+
+
+def batch(quick: bool, side: int = 512) -> list[Row]:
+    """Random pairs on a map, a fifth blocked: one by one, and in one call on 1 and 2 threads."""
+    case, n = "batch", 400 if quick else 4000
+    blocked = np.random.Generator(np.random.PCG64(11)).random((side, side)) < 0.2
+    pairs = random_pairs(blocked, n, 12)
+    starts, goals = pairs[:, :2], pairs[:, 2:]
+    grid = Grid.from_blocked(blocked)
+    single = AStar(grid)
+    ends = [((a, b), (c, d)) for a, b, c, d in pairs.tolist()]
+    times: dict[str, list[float]] = {"alone": [], "1_thread": [], "2_threads": []}
+    with BatchSearch(grid, threads=1) as one, BatchSearch(grid, threads=2) as two:
+        calls = {
+            "alone": lambda: [single.find_path(start, goal) for start, goal in ends],
+            "1_thread": lambda: one.find_paths(starts, goals),
+            "2_threads": lambda: two.find_paths(starts, goals),
+        }
+        first, second = calls["1_thread"](), calls["2_threads"]()
+        for mine, other in zip(first, second, strict=True):
+            assert np.array_equal(mine, other), "the number of threads has changed a result"
+        for _ in range(5):
+            # Turn by turn, so that a disturbance hits all three.
+            for name, call in calls.items():
+                begin = time.perf_counter_ns()
+                call()
+                times[name].append((time.perf_counter_ns() - begin) / 1e3 / n)
+    medians = {name: statistics.median(each) for name, each in times.items()}
+    rows = [Row(case, NAVSERVER, f"us_per_query_{name}", us, "us") for name, us in medians.items()]
+    faster = medians["1_thread"] / medians["2_threads"]
+    return [*rows, Row(case, NAVSERVER, "speedup_2_threads", faster, "times as fast")]
 
 
 def query_overhead(quick: bool) -> list[Row]:

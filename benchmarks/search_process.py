@@ -37,6 +37,7 @@ OTHER_CASES: dict[str, dict[str, Callable[[bool], list[Row]]]] = {
     "after_search": {"navserver": search_cases.after_search},
     "weight_sweep": {"navserver": search_cases.weight_sweep},
     "memory": {"navserver": search_cases.memory},
+    "batch": {"navserver": search_cases.batch},
     "query_overhead": {"navserver": search_cases.query_overhead},
     "edit_4096": {"navserver": search_cases.edit_4096},
     "flow_field": {

@@ -433,6 +433,17 @@ def test_edits_are_reported_apart_from_the_query() -> None:
 
 
 @pytest.mark.slow
+def test_batches_are_reported_by_threads() -> None:
+    metrics = [row.metric for row in search_cases.batch(quick=True, side=64)]
+    assert metrics == [
+        "us_per_query_alone",
+        "us_per_query_1_thread",
+        "us_per_query_2_threads",
+        "speedup_2_threads",
+    ]
+
+
+@pytest.mark.slow
 def test_the_weight_sweep_reports_time_and_length(
     movingai: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
