@@ -167,6 +167,53 @@ def test_exact_searches_find_the_least_cost(query: sts.Query, data: st.DataObjec
     check_exact(result, query)
 
 
+def check_all_pairs(model: Model, mode: DiagonalMode) -> None:
+    """Search between all cells of one map at uniform cost, and compare with the oracle."""
+    costs = ref.cell_costs(model, sts.table())
+    search = AStar(sts.grid_of(model), diagonal_mode=mode)
+    for start in costs:
+        best = ref.distances(costs, start, mode, CostModel.ENTERED)
+        for goal in costs:
+            result = search.find_path(start, goal)
+            where = f"{start} to {goal} under {mode.name} on\n{model.classes}"
+            assert result.found == (goal in best), where
+            if result.found:
+                cost, _ = ref.check_path(
+                    costs, ref.as_cells(result.cells), start, goal, mode, CostModel.ENTERED
+                )
+                assert abs(cost - best[goal]) < 1e-9, where
+                assert abs(result.cost - cost) < 1e-9, where
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_every_map_of_nine_cells(mode: DiagonalMode) -> None:
+    # Pruned neighbours are missed, if at all, beside one or two walls: here are all such places.
+    for bits in range(512):
+        walls = np.array([bits >> i & 1 for i in range(9)], np.uint8) * np.uint8(255)
+        check_all_pairs(Model(walls.reshape(3, 3)), mode)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("shape", [(2, 8), (5, 4), (6, 6)])
+def test_all_pairs_on_small_maps(shape: tuple[int, int], mode: DiagonalMode) -> None:
+    random = np.random.default_rng(13)
+    for number in range(12):
+        walls = random.random(shape) < (0.15, 0.3, 0.45)[number % 3]
+        check_all_pairs(Model(np.where(walls, 255, 0).astype(np.uint8)), mode)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("mode", MODES)
+def test_all_pairs_on_many_maps(mode: DiagonalMode) -> None:
+    random = np.random.default_rng(29)
+    for number in range(300):
+        shape = (int(random.integers(4, 9)), int(random.integers(4, 9)))
+        walls = random.random(shape) < (0.15, 0.3, 0.45)[number % 3]
+        check_all_pairs(Model(np.where(walls, 255, 0).astype(np.uint8)), mode)
+
+
 @given(sts.queries(changes=True), st.data())
 def test_a_searcher_follows_edits(query: sts.Query, data: st.DataObject) -> None:
     grid = sts.grid_of(query.model)
