@@ -56,7 +56,8 @@ MODES = {
     "gif": "1 L LA P RGB RGBA",
     "jpg": "L RGB CMYK YCbCr",
     "ppm": "1 L RGB",
-    "tif": "1 L LA P RGB RGBA CMYK YCbCr LAB",
+    # no YCbCr: Pillow 12 cannot read what it writes
+    "tif": "1 L LA P RGB RGBA CMYK LAB",
     "webp": "L P RGB RGBA",
 }
 
