@@ -283,7 +283,10 @@ def conclude_(
         summary[S_STATUS] = LIMIT
         detail |= D_EXPANSION_LIMIT
     elif outcome == EXHAUSTED and counters[COST_PRUNED]:
-        summary[S_STATUS] = LIMIT if request.max_cost < np.inf else TOO_LONG
+        # The end of fixed point, or the limit that was asked for.
+        is_short = request.engine == CANONICAL
+        is_short = is_short and real_g_(request, request.max_g + 1) < request.max_cost
+        summary[S_STATUS] = TOO_LONG if is_short else LIMIT
         detail |= D_COST_LIMIT
     elif outcome == EXHAUSTED:
         summary[S_STATUS] = UNREACHABLE
@@ -877,7 +880,9 @@ class AStar:
             run_ahead = _RUN_AHEAD
             max_g = MAX_G - DIAGONAL
             if self._max_cost < math.inf:
-                max_g = math.floor(min(max_g, self._max_cost / unit * STRAIGHT + 1e-6))
+                # A sum of float64 costs along the longest path may be off by so much.
+                limit = self._max_cost / unit * STRAIGHT * (1.0 + 2.0**-31) + 1e-6
+                max_g = math.floor(min(max_g, limit))
         if engine == HEAP and unit > 0.0:
             growth_of_f = SQRT2 * least_unit_cost(greatest, model) + 2.0 * self._weight * unit
             width = max(growth_of_f / (N_BUCKETS - 4), unit * _BUCKET_WIDTH)

@@ -151,11 +151,12 @@ def begin_buckets_(request: Request, query: Query, scratch: Scratch, h: float) -
     counters[FREE] = NO_CELL
     bucket = np.int64(request.weight * h * request.bucket_rate)
     counters[BUCKET] = bucket
+    if query.start == query.goal:
+        scratch.floats[BOUND_G] = 0.0
+        return
     push_bucket_(
         heads, occupied, scratch.entry_cell, scratch.entry_next, counters, bucket, query.start
     )
-    if query.start == query.goal:
-        scratch.floats[BOUND_G] = 0.0
 
 
 @subkernel
@@ -189,6 +190,7 @@ def advance_buckets_(
     fresh = stamp << STAMP_SHIFT
     expanded = counters[EXPANDED]
     last = expanded + budget
+    stop = min(last, request.max_expansions)
     bucket = counters[BUCKET]
     bound = scratch.floats[BOUND_G]
     outcome = RUNNING
@@ -205,10 +207,13 @@ def advance_buckets_(
         if counters[ENTRIES] + 8 > entry_cell.size:
             outcome = OPEN_FULL
             break
-        if expanded >= request.max_expansions:
-            outcome = EXPANSION_LIMIT
-            break
-        if expanded >= last:
+        if expanded >= stop:
+            # Entries of closed nodes may be all that is left.
+            if words[2 * np.int64(entry_cell[heads[bucket & (N_BUCKETS - 1)]])] & CLOSED:
+                pop_bucket_(heads, occupied, entry_cell, entry_next, counters, bucket)
+                continue
+            if expanded >= request.max_expansions:
+                outcome = EXPANSION_LIMIT
             break
         if bucket > bound * rate:
             outcome = REACHED
@@ -248,7 +253,6 @@ def advance_buckets_(
                 if to_word & CLOSED:
                     if to_g >= node_g[2 * to + 1] * REOPEN_MARGIN:
                         continue
-                    counters[REOPENED] += 1
                 elif to_g >= node_g[2 * to + 1]:
                     continue
             if to_g > request.max_cost:
@@ -262,6 +266,8 @@ def advance_buckets_(
             f = to_g + scale * h
             if f >= bound:
                 continue
+            if to_word & CLOSED:
+                counters[REOPENED] += 1
             words[2 * to] = (
                 fresh
                 | (to_word & QUERY_BITS)
