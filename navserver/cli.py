@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from navserver import __version__
 from navserver.commands import check, demo, path, warmup
-from navserver.commands.arguments import Parser, join_cells
+from navserver.commands.arguments import Parser, protect_cells
 from navserver.status import NavserverError
 
 __all__ = ["main"]
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    given = join_cells(sys.argv[1:] if arguments is None else arguments)
+    given = protect_cells(sys.argv[1:] if arguments is None else arguments)
     try:
         parsed = build_parser().parse_args(given)
         code: int = parsed.run(parsed)

@@ -6,12 +6,13 @@ import math
 import shutil
 from collections.abc import Mapping
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from navserver.search.grid import DEFAULT_PROFILE, SOLID, Grid, Profile
+from navserver.search.moves import DX, DY
 from navserver.status import InputError, NavserverError
 
 if TYPE_CHECKING:
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_picture", "draw_text", "fits_terminal", "save_picture"]
 
-WALL, FREE, EXPLORED, PATH, START, GOAL, OTHER = "#.+*SG?"
+WALL, FREE, EXPLORED, PATH, MARK, START, GOAL, OTHER = "#.+*oSG?"
 """Characters of a text drawing; classes 1 to 9 are drawn as their digit."""
 
-_ANSI = {WALL: "2", EXPLORED: "36", PATH: "1;33", START: "1;32", GOAL: "1;31"}
+_ANSI = {WALL: "2", EXPLORED: "36", PATH: "33", MARK: "1;33", START: "1;32", GOAL: "1;31"}
 
 LONGEST_PICTURE = 2048
 """Pixels along the longer side of the largest picture."""
@@ -32,6 +33,9 @@ USUAL_PICTURE = 1200
 
 LARGEST_CELL = 24
 """Pixels of the largest cell."""
+
+ARROW_PIXELS = 18
+"""Pixels that the arrow of a direction needs."""
 
 Color = tuple[int, int, int]
 
@@ -47,6 +51,10 @@ EXPLORED_RAMP: tuple[Color, ...] = ((176, 228, 208), (122, 200, 205), (158, 146,
 """Expanded cells, from the first to the last."""
 PATH_COLOR: Color = (244, 96, 54)
 """The path."""
+LINE_COLOR: Color = (28, 52, 132)
+"""The line that a path was smoothed to, and marked cells."""
+ARROW_COLOR: Color = (66, 72, 100)
+"""Arrows of directions."""
 START_COLOR: Color = (30, 158, 90)
 """The start's disc."""
 GOAL_COLOR: Color = (208, 34, 92)
@@ -78,6 +86,7 @@ def draw_text(
     *,
     path: ArrayLike | None = None,
     explored: ArrayLike | None = None,
+    marks: ArrayLike | None = None,
     start: tuple[int, int] | None = None,
     goal: tuple[int, int] | None = None,
     profile: Profile = DEFAULT_PROFILE,
@@ -86,14 +95,14 @@ def draw_text(
     r"""Draw a map with a search on it as text, one character a cell.
 
     ``#`` is blocked, ``.`` class 0, a digit a class from 1 to 9, ``?`` any other class, ``+`` an
-    expanded cell, ``*`` the path, ``S`` and ``G`` its ends.
+    expanded cell, ``*`` the path, ``o`` a marked cell, ``S`` and ``G`` the ends.
 
     Parameters
     ----------
     grid : Grid
         The map.
-    path, explored : array-like of int, shape (n, 2), optional
-        Cells of the path, and cells that the search expanded.
+    path, explored, marks : array-like of int, shape (n, 2), optional
+        Cells of the path, cells that the search expanded, and cells to mark.
     start, goal : (int, int), optional
         The ends.
     profile : Profile
@@ -117,7 +126,7 @@ def draw_text(
     characters[1:10] = list("123456789")
     canvas = characters[grid.classes]
     canvas[grid.blocked(profile)] = WALL
-    for cells, character in ((explored, EXPLORED), (path, PATH)):
+    for cells, character in ((explored, EXPLORED), (path, PATH), (marks, MARK)):
         if cells is not None:
             x, y = _local(grid, cells)
             canvas[y, x] = character
@@ -145,11 +154,17 @@ def draw_picture(
     grid: Grid,
     *,
     path: ArrayLike | None = None,
+    line: ArrayLike | None = None,
     explored: ArrayLike | None = None,
+    shades: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    directions: ArrayLike | None = None,
+    marks: ArrayLike | None = None,
     start: tuple[int, int] | None = None,
     goal: tuple[int, int] | None = None,
     profile: Profile = DEFAULT_PROFILE,
     overlays: Mapping[str, float] | None = None,
+    offset: float = 0.0,
 ) -> Image:
     """Draw a map with a search on it as a picture.
 
@@ -164,14 +179,29 @@ def draw_picture(
         The map.
     path : array-like of int, shape (n, 2), optional
         Cells of the path.
+    line : array-like of float, shape (n, 2), optional
+        Points of a line in cells, such as the path pulled straight; the path is thin under it.
     explored : array-like of int, shape (n, 2), optional
         Expanded cells in the order of their expansion, as `SearchTrace.cells` gives them.
+    shades : array-like of float, shape (height, width), optional
+        Tint of each cell from the least value, green, to the greatest, violet; those that are
+        not finite have none.
+    labels : array-like of int, shape (height, width), optional
+        Cells of one label have one color; 0 has none.
+    directions : array-like of uint8, shape (height, width), optional
+        Arrows, 0 to 7 as in `navserver.search.moves`; more is none. Where cells are small, one
+        arrow stands for several cells.
+    marks : array-like of int, shape (n, 2), optional
+        Cells that get a dot.
     start, goal : (int, int), optional
         The ends; drawn as a green and a red disc.
     profile : Profile
         Cost of each class.
     overlays : mapping of str to float, optional
         Weights of the layers that add to the cost.
+    offset : float
+        How far right and down path, line, marks and ends are moved, in cells: the centre of a
+        square body of n cells lies (n - 1) / 2 from its anchor's.
 
     Returns
     -------
@@ -186,7 +216,7 @@ def draw_picture(
         If a cell lies outside the map.
     """
     pillow = _pillow()
-    ground = _Ground(grid, profile, overlays, explored)
+    ground = _Ground(grid, profile, overlays, explored, shades, labels)
     longest = max(grid.width, grid.height)
     if longest > LONGEST_PICTURE:
         factor = -(-longest // LONGEST_PICTURE)
@@ -202,7 +232,9 @@ def draw_picture(
         cell = float(side)
         pixels = _enlarged(ground.colors(0, grid.height), ground.blocked, side)
     image: Image = pillow.fromarray(np.clip(pixels + 0.5, 0, 255).astype(np.uint8))
-    _draw_search(image, grid, cell, path, start, goal)
+    if directions is not None:
+        _draw_arrows(image, np.asarray(directions), cell)
+    _draw_search(_Paper(image, grid, cell, offset), path, line, marks, start, goal)
     return image
 
 
@@ -264,6 +296,8 @@ class _Ground:
         profile: Profile,
         overlays: Mapping[str, float] | None,
         explored: ArrayLike | None,
+        shades: ArrayLike | None,
+        labels: ArrayLike | None,
     ) -> None:
         self.blocked = grid.blocked(profile)
         self._grid = grid
@@ -277,6 +311,13 @@ class _Ground:
         by_row = np.argsort(y, kind="stable")
         self._x, self._y = x[by_row], y[by_row]
         self._order = by_row / max(1, len(by_row) - 1)
+        self._shades = None if shades is None else np.asarray(shades)
+        self._labels = None if labels is None else np.asarray(labels)
+        if self._shades is not None:
+            known = np.isfinite(self._shades)
+            self._least = float(self._shades.min(where=known, initial=np.inf))
+            most = float(self._shades.max(where=known, initial=-np.inf))
+            self._spread = max(most - self._least, 0.0) or 1.0
 
     def _costs(self, y0: int, y1: int) -> _Pixels:
         costs = self._class_costs[self._grid.classes[y0:y1]]
@@ -315,15 +356,39 @@ class _Ground:
         colors: _Pixels = paper + shade[:, :, np.newaxis] * (earth - paper)
         colors[blocked] = STONE
         colors[blocked & (self._grid.classes[y0:y1] != SOLID)] = WATER
+        if self._labels is not None:
+            band = self._labels[y0:y1]
+            labelled = band != 0
+            colors[labelled] = _label_colors(band[labelled])
+        if self._shades is not None:
+            band = self._shades[y0:y1]
+            known = np.isfinite(band)
+            order = (band[known] - self._least) / self._spread
+            colors[known] = _tints(order) * (colors[known] / paper) ** 0.8
         first, last = np.searchsorted(self._y, (y0, y1))
         if first < last:
             x, y, order = self._x[first:last], self._y[first:last] - y0, self._order[first:last]
-            ramp = np.array(EXPLORED_RAMP, np.float64)
-            knots = np.linspace(0.0, 1.0, len(ramp))
-            tint = np.stack([np.interp(order, knots, ramp[:, i]) for i in range(3)], axis=1)
             # Multiplied, so that the costs still show.
-            colors[y, x] = tint * (colors[y, x] / paper) ** 0.8
+            colors[y, x] = _tints(order) * (colors[y, x] / paper) ** 0.8
         return colors
+
+
+def _tints(order: NDArray[np.floating[Any]]) -> _Pixels:
+    """Return the colors of the ramp at values from 0 to 1."""
+    ramp = np.array(EXPLORED_RAMP, np.float64)
+    knots = np.linspace(0.0, 1.0, len(ramp))
+    tints: _Pixels = np.stack(
+        [np.interp(order, knots, ramp[:, i]) for i in range(3)], axis=1
+    ).astype(np.float32)
+    return tints
+
+
+def _label_colors(labels: NDArray[np.integer[Any]]) -> _Pixels:
+    """Return light colors whose hues lie as far apart as those of a sunflower's seeds."""
+    turns = (labels.astype(np.float64) * 0.6180339887498949) % 1.0
+    waves = np.cos(2.0 * math.pi * (turns[:, np.newaxis] - np.array([0.0, 1.0, 2.0]) / 3.0))
+    colors: _Pixels = (196.0 + 48.0 * waves).astype(np.float32)
+    return colors
 
 
 def _enlarged(colors: _Pixels, blocked: NDArray[np.bool_], side: int) -> _Pixels:
@@ -362,36 +427,96 @@ def _reduced(colors: _Pixels, factor: int) -> _Pixels:
     return means
 
 
+class _Paper(NamedTuple):
+    """A picture, and where cells lie on it."""
+
+    image: Image
+    grid: Grid
+    cell: float
+    offset: float
+
+    def points(self, cells: ArrayLike) -> list[tuple[float, float]]:
+        """Return the pixels of cells, which must lie on the map."""
+        x, y = _local(self.grid, cells)
+        return self._pixels(x, y)
+
+    def line(self, points: ArrayLike) -> list[tuple[float, float]]:
+        """Return the pixels of points, which may lie anywhere."""
+        x, y = (np.asarray(points, np.float64) - self.grid.region_position).T
+        return self._pixels(x, y)
+
+    def _pixels(self, x: NDArray[Any], y: NDArray[Any]) -> list[tuple[float, float]]:
+        shift = 0.5 + self.offset
+        return list(
+            zip(((x + shift) * self.cell).tolist(), ((y + shift) * self.cell).tolist(), strict=True)
+        )
+
+
 def _draw_search(
-    image: Image,
-    grid: Grid,
-    cell: float,
+    paper: _Paper,
     path: ArrayLike | None,
+    line: ArrayLike | None,
+    marks: ArrayLike | None,
     start: tuple[int, int] | None,
     goal: tuple[int, int] | None,
 ) -> None:
     """Draw the path and its ends over the picture, smooth at the edges."""
-
-    def points(cells: ArrayLike) -> list[tuple[float, float]]:
-        x, y = _local(grid, cells)
-        return list(zip(((x + 0.5) * cell).tolist(), ((y + 0.5) * cell).tolist(), strict=True))
-
-    line = points(path) if path is not None and len(np.asarray(path)) else []
+    image, cell = paper.image, paper.cell
+    cells = paper.points(path) if path is not None and len(np.asarray(path)) else []
     # Thin lines would drown in a large picture, thick ones hide a small one.
     least = min(5.0, max(2.0, max(image.size) / 240))
     thickness = max(least, 0.34 * cell)
     outline = max(1.0, 0.3 * thickness)
-    if len(line) > 1:
-        _draw_line(image, line, thickness + 2 * outline, _WHITE)
-        _draw_line(image, line, thickness, PATH_COLOR)
-    elif line and start is None:
-        _draw_disc(image, line[0], thickness, PATH_COLOR)
+    smoothed = paper.line(line) if line is not None and len(np.asarray(line)) else []
+    of_path = 0.6 * thickness if smoothed else thickness
+    if len(cells) > 1:
+        _draw_line(image, cells, of_path + 2 * outline, _WHITE)
+        _draw_line(image, cells, of_path, PATH_COLOR)
+    elif cells and start is None:
+        _draw_disc(image, cells[0], thickness, PATH_COLOR)
+    if len(smoothed) > 1:
+        _draw_line(image, smoothed, 0.6 * thickness + outline, _WHITE)
+        _draw_line(image, smoothed, 0.6 * thickness, LINE_COLOR)
     radius = max(1.8 * thickness, 0.46 * cell)
+    if marks is not None:
+        for centre in paper.points(marks):
+            _draw_disc(image, centre, 0.8 * radius, _WHITE)
+            _draw_disc(image, centre, 0.55 * radius, LINE_COLOR)
     for end, color in ((start, START_COLOR), (goal, GOAL_COLOR)):
         if end is not None:
-            centre = points([end])[0]
+            centre = paper.points([end])[0]
             _draw_disc(image, centre, 1.35 * radius, _WHITE)
             _draw_disc(image, centre, radius, color)
+
+
+def _draw_arrows(image: Image, directions: NDArray[Any], cell: float) -> None:
+    """Draw an arrow for every cell, or for the middle one of as many as an arrow needs."""
+    every = max(1, math.ceil(ARROW_PIXELS / cell))
+    first = every // 2
+    sparse = directions[first::every, first::every]
+    reach = 0.36 * every * cell
+    rows, columns = np.nonzero(sparse < 8)
+    turns = np.array([math.atan2(y, x) for x, y in zip(DX, DY, strict=True)])
+    turn = turns[sparse[rows, columns]]
+    # A kite: its tip, a corner, the notch at its tail, the other corner.
+    across = np.array([[1.0, 0.0], [-0.8, 0.6], [-0.45, 0.0], [-0.8, -0.6]]) * reach
+    cosine, sine = np.cos(turn)[:, np.newaxis], np.sin(turn)[:, np.newaxis]
+    x = (columns * every + first + 0.5)[:, np.newaxis] * cell
+    y = (rows * every + first + 0.5)[:, np.newaxis] * cell
+    corners = np.stack(
+        [
+            x + cosine * across[:, 0] - sine * across[:, 1],
+            y + sine * across[:, 0] + cosine * across[:, 1],
+        ],
+        axis=2,
+    )
+
+    def draw(canvas: Any, finer: int, left: int, top: int) -> None:
+        for arrow in ((corners - (left, top)) * finer).tolist():
+            canvas.polygon([tuple(corner) for corner in arrow], fill=255)
+
+    if len(corners):
+        _paste(image, ARROW_COLOR, (0, 0, *image.size), draw)
 
 
 def _paste(image: Image, color: Color, box: tuple[int, int, int, int], draw: Any) -> None:
@@ -400,6 +525,8 @@ def _paste(image: Image, color: Color, box: tuple[int, int, int, int], draw: Any
     from PIL import ImageDraw  # noqa: PLC0415 - optional, and slow to import
 
     width, height = box[2] - box[0], box[3] - box[1]
+    if width <= 0 or height <= 0:
+        return
     finer = 4 if max(width, height) <= USUAL_PICTURE else 2
     mask = pillow.new("L", (width * finer, height * finer))
     draw(ImageDraw.Draw(mask), finer, box[0], box[1])

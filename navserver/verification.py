@@ -92,10 +92,39 @@ class PathVerifier:
             return fault
         if tuple(path[-1].tolist()) != tuple(goal):
             return f"the path ends at {_shown(path[-1])}, not at {_shown(goal)}"
-        total = self._cost(path)
+        total = self.sum_costs(path)
         if not math.isclose(total, cost, rel_tol=COST_ERROR, abs_tol=COST_ERROR):
             return f"the steps cost {total:.9g} together, not {cost:.9g}"
         return None
+
+    def sum_costs(self, cells: ArrayLike) -> float:
+        """Return what the steps of a path cost together.
+
+        Parameters
+        ----------
+        cells : array-like of int, shape (n, 2)
+            A path on the map, at least one cell.
+
+        Returns
+        -------
+        float
+            Their exact sum, rounded once.
+        """
+        x, y = (np.asarray(cells, np.int64) - self._origin).T
+        costs = self._class_costs[self._classes[y, x]]
+        if self._scale is not None:
+            costs = costs * self._scale[y, x].astype(np.float64)
+        for layer, weight in self._layers:
+            costs = costs + weight * layer[y, x].astype(np.float64)
+        lengths = np.where((np.diff(x) != 0) & (np.diff(y) != 0), math.sqrt(2.0), 1.0)
+        left, entered = costs[:-1], costs[1:]
+        if self._cost_model == CostModel.ENTERED:
+            steps = lengths * entered
+        elif self._cost_model == CostModel.MEAN:
+            steps = lengths * (left + entered) / 2.0
+        else:
+            steps = lengths * left * entered
+        return math.fsum(steps.tolist())
 
     def _find_bad_segment(self, path: NDArray[np.int64]) -> str | None:
         local = path - self._origin
@@ -128,23 +157,6 @@ class PathVerifier:
         if end == 0:
             return f"the first cell {_shown(path[0])} {problem}"
         return f"segment {end} from {_shown(path[end - 1])} to {_shown(path[end])} {problem}"
-
-    def _cost(self, path: NDArray[np.int64]) -> float:
-        x, y = (path - self._origin).T
-        costs = self._class_costs[self._classes[y, x]]
-        if self._scale is not None:
-            costs = costs * self._scale[y, x].astype(np.float64)
-        for layer, weight in self._layers:
-            costs = costs + weight * layer[y, x].astype(np.float64)
-        lengths = np.where((np.diff(x) != 0) & (np.diff(y) != 0), math.sqrt(2.0), 1.0)
-        left, entered = costs[:-1], costs[1:]
-        if self._cost_model == CostModel.ENTERED:
-            steps = lengths * entered
-        elif self._cost_model == CostModel.MEAN:
-            steps = lengths * (left + entered) / 2.0
-        else:
-            steps = lengths * left * entered
-        return math.fsum(steps.tolist())
 
 
 def find_mismatch(scenario: Scenario, result: PathResult, verifier: PathVerifier) -> str | None:

@@ -12,8 +12,7 @@ from navserver.maps.builtin import load_builtin
 from navserver.maps.movingai import Scenario
 from navserver.search.astar import find_path
 from navserver.search.grid import SOLID, CostModel, DiagonalMode, Grid, Profile
-from navserver.search.nodes import SearchMetrics
-from navserver.search.results import PathResult
+from navserver.search.results import PathResult, ResultRow
 from navserver.status import Detail, Status
 from navserver.verification import PathVerifier, find_mismatch
 from tests.strategies import settings  # noqa: F401 - importing it loads the suite's profile
@@ -137,10 +136,9 @@ def scenario(length: float, decimals: int) -> Scenario:
 
 def result_of(cost: float, status: Status = Status.FOUND) -> PathResult:
     cells = np.array([[0, 0], [1, 0], [2, 0], [3, 0]], np.int32)
-    metrics = SearchMetrics(4, 4, 0, 4)
     return PathResult(
-        status, Detail.NONE, (0, 0), (3, 0), cells, cost, cost, 1.0, metrics, 1
-    )  # fmt: skip
+        ResultRow(status, Detail.NONE, (0, 0), (3, 0), cells, cost, cost, 1.0, 4, 4, 0, 4, 1)
+    )
 
 
 @pytest.mark.parametrize(

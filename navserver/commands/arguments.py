@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from navserver.status import NavserverError
 
@@ -18,13 +19,17 @@ __all__ = [
     "as_class_cost",
     "as_name",
     "as_number",
+    "as_overlay",
+    "as_point",
     "as_positive",
+    "as_seed",
     "choices_of",
-    "join_cells",
+    "finite",
+    "protect_cells",
     "shown_name",
 ]
 
-E = TypeVar("E", bound=IntEnum)
+_CELL_OPTIONS = ("--from", "--to", "--at")
 
 
 class UsageError(NavserverError):
@@ -58,8 +63,8 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see {self.prog} --help")
 
 
-def join_cells(arguments: Sequence[str]) -> list[str]:
-    """Join ``--from -3,4`` to ``--from=-3,4``, which argparse would take for an option.
+def protect_cells(arguments: Sequence[str]) -> list[str]:
+    """Put a space before the cell in ``--from -3,4``, which argparse would take for an option.
 
     Parameters
     ----------
@@ -69,15 +74,17 @@ def join_cells(arguments: Sequence[str]) -> list[str]:
     Returns
     -------
     list of str
-        The same, joined where needed.
+        The same, with spaces that the readers of cells and points leave out.
     """
-    joined: list[str] = []
+    protected: list[str] = []
+    option = ""
     for argument in arguments:
-        if joined and joined[-1] in ("--from", "--to") and re.match(r"-\d+\s*,", argument):
-            joined[-1] += f"={argument}"
-        else:
-            joined.append(argument)
-    return joined
+        if argument.startswith("--"):
+            option = argument.partition("=")[0]
+        elif option in _CELL_OPTIONS and re.match(r"-[\d.]+\s*,", argument):
+            argument = f" {argument}"
+        protected.append(argument)
+    return protected
 
 
 def as_cell(text: str) -> tuple[int, int]:
@@ -97,6 +104,52 @@ def as_cell(text: str) -> tuple[int, int]:
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a cell; give X,Y such as 3,4 or -3,4")
     return int(match[1]), int(match[2])
+
+
+def as_point(text: str) -> tuple[float, float]:
+    """Read ``X,Y`` with decimals.
+
+    Parameters
+    ----------
+    text : str
+        Two decimal numbers and a comma.
+
+    Returns
+    -------
+    (float, float)
+        The point.
+    """
+    x, comma, y = text.partition(",")
+    try:
+        point = float(x), float(y)
+    except ValueError:
+        comma = ""
+    if not comma:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a point; give X,Y such as 3.5,-4")
+    return point
+
+
+def as_overlay(text: str) -> tuple[str, float]:
+    """Read ``FILE=WEIGHT``.
+
+    Parameters
+    ----------
+    text : str
+        A file's name and what its values are multiplied by.
+
+    Returns
+    -------
+    (str, float)
+        File and weight.
+    """
+    file, _, weight = text.rpartition("=")
+    problem = f"{text!r} is not FILE=WEIGHT; give a file and a weight >= 0: danger.npy=2.5"
+    if not file:
+        raise argparse.ArgumentTypeError(problem)
+    try:
+        return file, float(weight)
+    except ValueError:
+        raise argparse.ArgumentTypeError(problem) from None
 
 
 def as_class_cost(text: str) -> tuple[int, float]:
@@ -160,6 +213,24 @@ def as_positive(text: str) -> int:
     return int(text)
 
 
+def as_seed(text: str) -> int:
+    """Read an integer of at least 0.
+
+    Parameters
+    ----------
+    text : str
+        Digits.
+
+    Returns
+    -------
+    int
+        Its value.
+    """
+    if re.fullmatch(r"\d{1,18}", text, re.ASCII) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
+    return int(text)
+
+
 def shown_name(member: IntEnum) -> str:
     """Return an enum member's name as the command line writes it.
 
@@ -213,3 +284,19 @@ def as_name(names: Sequence[str]) -> Callable[[str], str]:
         return name
 
     return read
+
+
+def finite(value: float) -> float | None:
+    """Return a number as JSON can hold it.
+
+    Parameters
+    ----------
+    value : float
+        Perhaps infinite.
+
+    Returns
+    -------
+    float or None
+        None for what is infinite.
+    """
+    return value if math.isfinite(value) else None

@@ -15,7 +15,7 @@ from navserver.status import MapFileError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["load_array"]
+__all__ = ["load_array", "load_layer"]
 
 _MAGIC = b"\x93NUMPY"
 
@@ -48,16 +48,7 @@ def load_array(path: str | PathLike[str]) -> Grid:
     MapFileError
         If the file is no such array; names the cell that is NaN, negative or beyond float32.
     """
-    array = _open_array(path)
-    if array.ndim != 2:
-        raise MapFileError(
-            path,
-            None,
-            f"the array has shape {array.shape}",
-            "save a two-dimensional array indexed [y, x]",
-        )
-    height, width = array.shape
-    check_size(path, None, width, height)
+    array = _open_map(path)
     if array.dtype == np.bool_:
         return Grid.from_blocked(np.array(array, np.bool_))
     if array.dtype == np.uint8:
@@ -70,6 +61,51 @@ def load_array(path: str | PathLike[str]) -> Grid:
             "save bool (True blocks), uint8 (classes) or float32 (costs): array.astype(...)",
         )
     return _grid_of_costs(path, array)
+
+
+def load_layer(path: str | PathLike[str]) -> NDArray[np.float32]:
+    """Read a two-dimensional ``.npy`` array of floats, indexed [y, x], as a layer of a map.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    float32 array (height, width)
+        Finite and >= 0, as `Grid` takes it.
+
+    Raises
+    ------
+    MapFileError
+        If the file is no such array; names the cell that is NaN, negative or infinite.
+    """
+    array = _open_map(path)
+    if array.dtype.kind != "f":
+        raise MapFileError(
+            path,
+            None,
+            f"dtype {array.dtype} is not a layer's",
+            "save floats: array.astype(numpy.float32)",
+        )
+    values = _checked_floats(path, array, "give a finite value >= 0")
+    _refuse_cells(path, array, np.isinf(values), "is infinite", "give a finite value >= 0")
+    return values
+
+
+def _open_map(path: str | PathLike[str]) -> NDArray[Any]:
+    array = _open_array(path)
+    if array.ndim != 2:
+        raise MapFileError(
+            path,
+            None,
+            f"the array has shape {array.shape}",
+            "save a two-dimensional array indexed [y, x]",
+        )
+    height, width = array.shape
+    check_size(path, None, width, height)
+    return array
 
 
 def _open_array(path: str | PathLike[str]) -> NDArray[Any]:
@@ -94,21 +130,32 @@ def _open_array(path: str | PathLike[str]) -> NDArray[Any]:
 
 
 def _grid_of_costs(path: str | PathLike[str], array: NDArray[Any]) -> Grid:
-    walls = np.isinf(array)
-    with np.errstate(over="ignore"):
-        scale = np.where(walls, 1.0, array).astype(np.float32)
-    for wrong, problem in (
-        (np.isnan(array), "is NaN"),
-        (array < 0, "is negative"),
-        (np.isinf(scale), "exceeds float32"),
-    ):
-        if wrong.any():
-            y, x = (int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
-            raise MapFileError(
-                path,
-                None,
-                f"cell {x},{y}: {array[y, x]} {problem}",
-                "give a cost >= 0, or inf for a wall",
-            )
+    scale = _checked_floats(path, array, "give a cost >= 0, or inf for a wall")
+    walls = np.isinf(scale)
+    scale[walls] = 1.0
     classes = np.where(walls, np.uint8(SOLID), np.uint8(0))
     return Grid(classes, cell_scale=None if (scale == 1.0).all() else scale)
+
+
+def _checked_floats(
+    path: str | PathLike[str], array: NDArray[Any], remedy: str
+) -> NDArray[np.float32]:
+    """Return a copy in float32, infinite where the array is."""
+    with np.errstate(over="ignore"):
+        values = np.array(array, np.float32, order="C")
+    _refuse_cells(path, array, np.isnan(array), "is NaN", remedy)
+    _refuse_cells(path, array, array < 0, "is negative", remedy)
+    _refuse_cells(path, array, np.isinf(values) & ~np.isinf(array), "exceeds float32", remedy)
+    return values
+
+
+def _refuse_cells(
+    path: str | PathLike[str],
+    array: NDArray[Any],
+    wrong: NDArray[np.bool_],
+    problem: str,
+    remedy: str,
+) -> None:
+    if wrong.any():
+        y, x = (int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
+        raise MapFileError(path, None, f"cell {x},{y}: {array[y, x]} {problem}", remedy)

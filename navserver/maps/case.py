@@ -24,6 +24,8 @@
         "weight": 1.0,
         "cost_model": "entered",
         "overlays": {"mud": 0.5},
+        "size": 1,
+        "radius": 0.0,
         "inexact": false,
         "max_expansions": null,
         "max_cost": null,
@@ -61,6 +63,7 @@ from navserver.maps.loading import load_map
 from navserver.search.astar import ALGORITHMS, MAX_QUERY_CELLS
 from navserver.search.grid import DEFAULT_PROFILE, SOLID, CostModel, DiagonalMode, Grid, Profile
 from navserver.search.heuristics import Heuristic
+from navserver.search.movement import MAX_BODY
 from navserver.search.results import PathResult
 from navserver.status import InputError, MapFileError, Status
 
@@ -91,6 +94,8 @@ _DEFAULT_OPTIONS: Mapping[str, Any] = {
     "weight": 1.0,
     "cost_model": CostModel.ENTERED,
     "overlays": None,
+    "size": 1,
+    "radius": 0.0,
     "inexact": False,
     "max_expansions": None,
     "max_cost": None,
@@ -352,6 +357,8 @@ def _option_values(options: Mapping[str, Any]) -> dict[str, Any]:
         "weight": float(options["weight"]),
         "cost_model": CostModel(options["cost_model"]).name.lower(),
         "overlays": {name: float(weight) for name, weight in (options["overlays"] or {}).items()},
+        "size": int(options["size"]),
+        "radius": float(options["radius"]),
         "inexact": bool(options["inexact"]),
         "allow_partial": bool(options["allow_partial"]),
     }
@@ -634,6 +641,10 @@ class _Reader:
                     layer: self._float(f"{field}.{layer}", weight, 0.0)
                     for layer, weight in weights.items()
                 } or None
+            elif name == "size":
+                chosen[name] = self._integer(field, value, 1, MAX_BODY)
+            elif name == "radius":
+                chosen[name] = self._float(field, value, 0.0)
             elif name == "max_expansions":
                 if value is not None:
                     chosen[name] = self._integer(field, value, 1, 2**62)
@@ -641,6 +652,10 @@ class _Reader:
                 chosen[name] = None if value is None else self._float(field, value, 0.0)
             else:
                 chosen[name] = self._bool(field, value)
+        if chosen["size"] > 1 and chosen["radius"] > 0.0:
+            self._refuse(
+                "options.radius", chosen["radius"], "does not go with a size", "leave out one"
+            )
         return chosen
 
     def _profile(self, field: str, part: dict[str, Any]) -> Profile:

@@ -12,9 +12,13 @@ from navserver.commands.arguments import (
     as_class_cost,
     as_name,
     as_number,
+    as_overlay,
+    as_point,
     as_positive,
+    as_seed,
     choices_of,
-    join_cells,
+    finite,
+    protect_cells,
     shown_name,
 )
 from navserver.search.grid import DiagonalMode
@@ -37,17 +41,46 @@ def test_what_is_no_cell(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "joined"),
+    ("given", "protected"),
     [
-        (["--from", "-3,4", "--to", "-1,-1"], ["--from=-3,4", "--to=-1,-1"]),
-        (["--from=-3,4", "--to", "5,6"], ["--from=-3,4", "--to", "5,6"]),
+        (["--from", "-3,4", "--to", "-1,-1"], ["--from", " -3,4", "--to", " -1,-1"]),
+        (["--from=-3,4", "--to", "5,6", "-7,8"], ["--from=-3,4", "--to", "5,6", " -7,8"]),
+        (["--at", "-.5,4", "--json"], ["--at", " -.5,4", "--json"]),
         (["--from", "--json"], ["--from", "--json"]),
         (["--png", "-3,4"], ["--png", "-3,4"]),
         ([], []),
     ],
 )
-def test_negative_cells_are_joined_to_their_option(given: list[str], joined: list[str]) -> None:
-    assert join_cells(given) == joined
+def test_negative_cells_are_protected(given: list[str], protected: list[str]) -> None:
+    assert protect_cells(given) == protected
+
+
+def test_points() -> None:
+    assert as_point("3.5,-4") == (3.5, -4.0)
+    assert as_point(" -3 , 1e2") == (-3.0, 100.0)
+    for text in ("", "3", "3,", "3,4,5", "a,b", "3 4"):
+        with pytest.raises(argparse.ArgumentTypeError, match="is not a point; give X,Y such as"):
+            as_point(text)
+
+
+def test_overlays() -> None:
+    assert as_overlay("danger.npy=2.5") == ("danger.npy", 2.5)
+    assert as_overlay("a=b.npy=0") == ("a=b.npy", 0.0)
+    for text in ("", "danger.npy", "=2", "danger.npy=", "danger.npy=x"):
+        with pytest.raises(argparse.ArgumentTypeError, match="is not FILE=WEIGHT; give a file"):
+            as_overlay(text)
+
+
+def test_seeds() -> None:
+    assert [as_seed(text) for text in ("0", "17")] == [0, 17]
+    for text in ("-1", "1.5", "", "²"):
+        with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number of 0 or more"):
+            as_seed(text)
+
+
+def test_finite_numbers_for_json() -> None:
+    assert finite(2.5) == 2.5
+    assert finite(math.inf) is None
 
 
 def test_class_costs() -> None:

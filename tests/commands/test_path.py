@@ -12,6 +12,7 @@ from PIL import Image
 
 from navserver import render
 from navserver.cli import main
+from navserver.commands import movement
 from navserver.commands import path as path_command
 from navserver.maps.case import load_case
 from navserver.maps.loading import load_map
@@ -186,7 +187,7 @@ def test_bad_input_is_one_line_and_exit_2(
 @pytest.mark.parametrize("form", ["--from=-4,7 --to=-1,9", "--from -4,7 --to -1,9"])
 def test_negative_cells(run: Run, field: str, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     grid = Grid(load_map(field).classes, region_position=(-4, 7))
-    monkeypatch.setattr(path_command, "load_map", lambda _: grid)
+    monkeypatch.setattr(movement, "load_map", lambda _: grid)
     code, out, _ = run(field, *form.split(), "--json")
     assert code == 0
     assert json.loads(out)["cells"][0] == [-4, 7]
