@@ -1,4 +1,4 @@
-"""The command line: ``navserver path``, ``check``, ``warmup``, ``demo``."""
+"""The command line: ``navserver path``, ``query``, ``check``, ``warmup``, ``demo``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from navserver import __version__
-from navserver.commands import check, demo, path, warmup
+from navserver.commands import check, demo, path, query, warmup
 from navserver.commands.arguments import Parser, protect_cells
 from navserver.status import NavserverError
 
@@ -29,7 +29,7 @@ def build_parser() -> Parser:
     """
     parser = Parser(
         prog="navserver",
-        description="Pathfinding over grid maps: search, check, draw.",
+        description="Pathfinding over grid maps: search, ask, check, draw.",
         epilog="navserver COMMAND --help says more. Exit codes: 0 done, 2 bad input, "
         "1 as the command says.",
     )
@@ -37,7 +37,7 @@ def build_parser() -> Parser:
     commands = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", required=True, parser_class=Parser
     )
-    for command in (path, check, warmup, demo):
+    for command in (path, query, check, warmup, demo):
         command.add_to(commands)
     return parser
 

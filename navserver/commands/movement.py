@@ -85,40 +85,19 @@ def add_enum(group: Any, option: str, kind: type[IntEnum], text: str) -> None:
     group.add_argument(option, type=as_name(names), metavar=choices_of(names), help=text)
 
 
-def add_movement(parser: Any) -> None:
+def add_movement(parser: Any, *, body: bool = True, costs: bool = True) -> None:
     """State the options of the body, its steps and its costs.
 
     Parameters
     ----------
     parser : argparse parser
         Where they are added.
+    body, costs : bool
+        Whether the command asks for the body and its steps, and for what steps cost. What
+        blocks can always be said.
     """
-    group = parser.add_argument_group("body and costs")
-    add_enum(
-        group,
-        "--diagonal-mode",
-        DiagonalMode,
-        "when diagonal steps are allowed; default only-if-no-obstacles",
-    )
-    group.add_argument(
-        "--size",
-        type=as_positive,
-        metavar="N",
-        help="side of a square body in cells, anchored at its top left cell; default 1",
-    )
-    group.add_argument(
-        "--radius",
-        type=as_number,
-        metavar="R",
-        help="radius of a round body in cells, instead of --size",
-    )
-    add_enum(
-        group,
-        "--cost-model",
-        CostModel,
-        "a step costs its length times the cost of the cell entered (default), or times the "
-        "mean or the product of both cells' costs",
-    )
+    parser.set_defaults(**dict.fromkeys(MOVEMENT_ARGUMENTS))
+    group = parser.add_argument_group("movement")
     group.add_argument(
         "--class-cost",
         dest="class_costs",
@@ -128,15 +107,42 @@ def add_movement(parser: Any) -> None:
         metavar="CLASS=COST",
         help="cost of the cells of a class, >= 0, or inf to block; others cost 1",
     )
-    group.add_argument(
-        "--overlay",
-        dest="overlays",
-        type=as_overlay,
-        action="extend",
-        nargs="+",
-        metavar="FILE=WEIGHT",
-        help="add WEIGHT times the values of a .npy array of floats to the cells' costs",
-    )
+    if body:
+        add_enum(
+            group,
+            "--diagonal-mode",
+            DiagonalMode,
+            "when diagonal steps are allowed; default only-if-no-obstacles",
+        )
+        group.add_argument(
+            "--size",
+            type=as_positive,
+            metavar="N",
+            help="side of a square body in cells, anchored at its top left cell; default 1",
+        )
+        group.add_argument(
+            "--radius",
+            type=as_number,
+            metavar="R",
+            help="radius of a round body in cells, instead of --size",
+        )
+    if costs:
+        add_enum(
+            group,
+            "--cost-model",
+            CostModel,
+            "a step costs its length times the cost of the cell entered (default), or times the "
+            "mean or the product of both cells' costs",
+        )
+        group.add_argument(
+            "--overlay",
+            dest="overlays",
+            type=as_overlay,
+            action="extend",
+            nargs="+",
+            metavar="FILE=WEIGHT",
+            help="add WEIGHT times the values of a .npy array of floats to the cells' costs",
+        )
 
 
 def read_scene(arguments: argparse.Namespace) -> Scene:
