@@ -26,7 +26,6 @@ from numba.cpython.unsafe import numbers
 __all__ = [
     "KERNELS",
     "cache_folder",
-    "inlined",
     "kernel",
     "register_warm_up",
     "subkernel",
@@ -40,6 +39,11 @@ KERNELS: dict[str, Any] = {}
 """Every kernel called from Python, by ``module.name``."""
 
 _WARM_UPS: dict[str, Callable[[], None]] = {}
+# Kernels allocate nothing, so they need no runtime that counts references to arrays. Its atomic
+# counts at every call that passes an array made short searches thirty times as slow, and without
+# it an allocation that slips in does not compile.
+_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
+
 _STALE_AFTER_SECONDS = 30 * 24 * 3600
 
 
@@ -143,10 +147,10 @@ def kernel(function: F) -> F:
         The compiled function, also entered in `KERNELS`.
     """
     if _CACHE_FOLDER is None:
-        compiled = numba.njit(nogil=True)(function)
+        compiled = numba.njit(**_OPTIONS)(function)
     else:
         with _numba_caches_in(_CACHE_FOLDER):
-            compiled = numba.njit(nogil=True, cache=True)(function)
+            compiled = numba.njit(**_OPTIONS, cache=True)(function)
     KERNELS[f"{function.__module__}.{function.__name__}"] = compiled
     return compiled
 
@@ -164,26 +168,7 @@ def subkernel(function: F) -> F:
     callable
         The compiled function.
     """
-    return numba.njit(nogil=True)(function)
-
-
-def inlined(function: F) -> F:
-    """Make a function part of each kernel that calls it.
-
-    A call of a `subkernel` counts the references to every array in the tuples that it is given,
-    which takes longer than what a short function does.
-
-    Parameters
-    ----------
-    function : callable
-        As for `kernel`.
-
-    Returns
-    -------
-    callable
-        The function to be called in kernels.
-    """
-    return numba.njit(nogil=True, inline="always")(function)
+    return numba.njit(**_OPTIONS)(function)
 
 
 def _trailing_zeros_interpreted(word: int) -> int:

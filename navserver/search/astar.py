@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from navserver._jit import inlined, kernel, register_warm_up, subkernel
+from navserver._jit import kernel, register_warm_up, subkernel
 from navserver.search.bucket_engine import N_BUCKETS, advance_buckets_, begin_buckets_
 from navserver.search.canonical import canonical_successors
 from navserver.search.canonical_engine import (
@@ -162,7 +162,7 @@ def begin_(
     return begin_search_(terrain, request, query, scratch)
 
 
-@inlined
+@subkernel
 def begin_search_(terrain: Terrain, request: Request, query: Query, scratch: Scratch) -> int:
     """Put the start on the open list of the request's engine. Return which ends are open."""
     if request.engine == CANONICAL:
@@ -181,7 +181,7 @@ def begin_search_(terrain: Terrain, request: Request, query: Query, scratch: Scr
     return (START_OPEN if start_open else 0) | (GOAL_OPEN if goal_open else 0)
 
 
-@inlined
+@subkernel
 def arrival_(request: Request, scratch: Scratch, cell: int) -> int:
     """Return the direction in which a cell was reached, 8 at the start."""
     if request.engine == CANONICAL:
@@ -191,7 +191,7 @@ def arrival_(request: Request, scratch: Scratch, cell: int) -> int:
     return (word >> PARENT_SHIFT) & 7 if word & HAS_PARENT else 8
 
 
-@inlined
+@subkernel
 def goal_g_(request: Request, query: Query, scratch: Scratch) -> float:
     """Return the goal's g after it has been reached."""
     if request.engine == CANONICAL:
@@ -199,7 +199,7 @@ def goal_g_(request: Request, query: Query, scratch: Scratch) -> float:
     return scratch.g[2 * query.goal + 1]
 
 
-@inlined
+@subkernel
 def advance_search_(
     budget: int,
     terrain: Terrain,
@@ -303,7 +303,7 @@ def conclude_(
     return -1
 
 
-@inlined
+@subkernel
 def write_path_(
     terrain: Terrain,
     request: Request,

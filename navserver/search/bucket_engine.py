@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import inlined, subkernel, trailing_zeros
-from navserver.search.costs import PRODUCT, Terrain, cell_cost_, step_cost_
+from navserver._jit import subkernel, trailing_zeros
+from navserver.search.costs import PRODUCT, Terrain, cost_of_, step_of_
 from navserver.search.engine import (
     BOUND_G,
     BUCKET,
@@ -140,7 +140,7 @@ def next_bucket_(occupied: NDArray[np.uint64], bucket: int) -> int:
     return bucket - (slot & 63) + (steps + 1) * 64 + first
 
 
-@inlined
+@subkernel
 def begin_buckets_(request: Request, query: Query, scratch: Scratch, h: float) -> None:
     """Put the start, whose node has been written, into its bucket."""
     heads = scratch.heads
@@ -188,6 +188,17 @@ def advance_buckets_(
     worth = _NOT_BACK if terrain.cost_model == PRODUCT else _WORTH
     stamp = counters[STAMP]
     fresh = stamp << STAMP_SHIFT
+    masks = terrain.masks
+    classes = terrain.classes
+    class_costs = terrain.class_costs
+    cell_scale = terrain.cell_scale
+    layers = terrain.layers
+    layer_rows = terrain.layer_rows
+    layer_weights = terrain.layer_weights
+    cost_model = terrain.cost_model
+    heuristic = request.heuristic
+    goal_x = query.goal_x
+    goal_y = query.goal_y
     expanded = counters[EXPANDED]
     last = expanded + budget
     stop = min(last, request.max_expansions)
@@ -229,7 +240,7 @@ def advance_buckets_(
         y = cell // width
         x = cell - y * width
         if bound < np.inf:
-            h = distance_(request.heuristic, x - query.goal_x, y - query.goal_y)
+            h = distance_(heuristic, x - goal_x, y - goal_y)
             if g + scale * h >= bound:
                 continue
         words[2 * cell] = word | CLOSED
@@ -237,8 +248,10 @@ def advance_buckets_(
         if noting:
             record_expansion_(terrain, request, query, scratch, trace, expanded, cell, arrival, g)
         expanded += 1
-        from_cost = cell_cost_(terrain, cell)
-        moves = word & MASK_BITS if word & PATCHED else np.int64(terrain.masks[cell])
+        from_cost = cost_of_(
+            classes, class_costs, cell_scale, layers, layer_rows, layer_weights, cell
+        )
+        moves = word & MASK_BITS if word & PATCHED else np.int64(masks[cell])
         if arrival < 8:
             moves &= worth[arrival]
         while moves:
@@ -246,22 +259,30 @@ def advance_buckets_(
             moves &= moves - 1
             to = cell + DY[direction] * width + DX[direction]
             to_word = words[2 * to]
-            to_g = g + step_cost_(terrain, from_cost, to, direction)
+            before = np.inf
             if to_word >> STAMP_SHIFT != stamp:
                 to_word = fresh
             elif to_word & GENERATED:
-                if to_word & CLOSED:
-                    if to_g >= node_g[2 * to + 1] * REOPEN_MARGIN:
-                        continue
-                elif to_g >= node_g[2 * to + 1]:
+                before = node_g[2 * to + 1]
+                # No step costs less than nothing.
+                if before <= g:
                     continue
+            to_cost = cost_of_(
+                classes, class_costs, cell_scale, layers, layer_rows, layer_weights, to
+            )
+            to_g = g + step_of_(cost_model, from_cost, to_cost, direction)
+            if to_word & CLOSED:
+                if to_g >= before * REOPEN_MARGIN:
+                    continue
+            elif to_g >= before:
+                continue
             if to_g > request.max_cost:
                 counters[COST_PRUNED] = 1
                 continue
             h = distance_(
-                request.heuristic,
-                x + DX[direction] - query.goal_x,
-                y + DY[direction] - query.goal_y,
+                heuristic,
+                x + DX[direction] - goal_x,
+                y + DY[direction] - goal_y,
             )
             f = to_g + scale * h
             if f >= bound:

@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import inlined, subkernel, trailing_zeros
+from navserver._jit import subkernel, trailing_zeros
 from navserver.search.costs import Terrain
 from navserver.search.engine import (
     BOUND,
@@ -103,13 +103,13 @@ def estimate_(straight: int, diagonal_rest: int, dx: int, dy: int) -> int:
     return straight * max(dx, dy) + diagonal_rest * min(dx, dy)
 
 
-@inlined
+@subkernel
 def real_g_(request: Request, g: int) -> float:
     """Return a fixed-point cost in the grid's units."""
     return g * (request.unit_cost / STRAIGHT)
 
 
-@inlined
+@subkernel
 def begin_canonical_(terrain: Terrain, request: Request, query: Query, scratch: Scratch) -> None:
     """Put the start on the open list of a search whose stamp has been set."""
     counters = scratch.counters
@@ -132,7 +132,7 @@ def begin_canonical_(terrain: Terrain, request: Request, query: Query, scratch: 
     counters[ENTRIES] = 1
 
 
-@inlined
+@subkernel
 def advance_canonical_(
     budget: int,
     terrain: Terrain,

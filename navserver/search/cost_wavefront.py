@@ -201,8 +201,9 @@ def grow_entries_(old: Buckets, new: Buckets, counters: NDArray[np.int64]) -> No
     """Copy all lists into a larger pool; the free entries of the old one stay free."""
     free = counters[FREE_ENTRY]
     link_entries_(new.following, old.cells.size, counters)
-    new.cells[: old.cells.size] = old.cells
-    new.following[: old.cells.size] = old.following
+    for i in range(old.cells.size):
+        new.cells[i] = old.cells[i]
+        new.following[i] = old.following[i]
     while free >= 0:
         following = old.following[free]
         new.following[free] = counters[FREE_ENTRY]

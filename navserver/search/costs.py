@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from navserver._jit import subkernel
 
-__all__ = ["BlockExtremes", "CostModel", "Terrain", "cell_cost_", "step_cost_"]
+__all__ = [
+    "BlockExtremes",
+    "CostModel",
+    "Terrain",
+    "cell_cost_",
+    "cost_of_",
+    "step_cost_",
+    "step_of_",
+]
 
 SQRT2 = math.sqrt(2.0)
 ENTERED, MEAN, PRODUCT = range(3)
@@ -56,27 +64,55 @@ class Terrain(NamedTuple):
 
 
 @subkernel
+def cost_of_(
+    classes: NDArray[np.uint8],
+    class_costs: NDArray[np.float64],
+    cell_scale: NDArray[np.float32],
+    layers: NDArray[np.float32],
+    layer_rows: NDArray[np.int64],
+    layer_weights: NDArray[np.float64],
+    cell: int,
+) -> float:
+    """Return the cost of a flat cell: `cell_cost_` for inner loops, with the arrays in hand."""
+    cost = class_costs[classes[cell]]
+    if cell_scale.size > 0:
+        cost *= cell_scale[cell]
+    for i in range(layer_rows.size):
+        cost += layer_weights[i] * layers[layer_rows[i], cell]
+    return cost
+
+
+@subkernel
 def cell_cost_(terrain: Terrain, cell: int) -> float:
     """Return the cost of a flat cell."""
-    cost = terrain.class_costs[terrain.classes[cell]]
-    if terrain.cell_scale.size > 0:
-        cost *= terrain.cell_scale[cell]
-    for i in range(terrain.layer_rows.size):
-        cost += terrain.layer_weights[i] * terrain.layers[terrain.layer_rows[i], cell]
+    return cost_of_(
+        terrain.classes,
+        terrain.class_costs,
+        terrain.cell_scale,
+        terrain.layers,
+        terrain.layer_rows,
+        terrain.layer_weights,
+        cell,
+    )
+
+
+@subkernel
+def step_of_(cost_model: int, from_cost: float, to_cost: float, direction: int) -> float:
+    """Return the cost of a step between cells of the given costs."""
+    cost = to_cost
+    if cost_model == MEAN:
+        cost = (from_cost + cost) * 0.5
+    elif cost_model == PRODUCT:
+        cost = from_cost * cost
+    if direction & 1:
+        cost *= SQRT2
     return cost
 
 
 @subkernel
 def step_cost_(terrain: Terrain, from_cost: float, to_cell: int, direction: int) -> float:
     """Return the cost of a step from a cell of the given cost."""
-    cost = cell_cost_(terrain, to_cell)
-    if terrain.cost_model == MEAN:
-        cost = (from_cost + cost) * 0.5
-    elif terrain.cost_model == PRODUCT:
-        cost = from_cost * cost
-    if direction & 1:
-        cost *= SQRT2
-    return cost
+    return step_of_(terrain.cost_model, from_cost, cell_cost_(terrain, to_cell), direction)
 
 
 class BlockExtremes:

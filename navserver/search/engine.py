@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import inlined, subkernel
+from navserver._jit import subkernel
 from navserver.search.costs import Terrain
 from navserver.search.heuristics import OCTILE, distance_
 from navserver.search.moves import DX, DY
@@ -105,7 +105,7 @@ class Scratch(NamedTuple):
 LAST_STAMP = (1 << 23) - 1
 
 
-@inlined
+@subkernel
 def next_stamp_(scratch: Scratch) -> None:
     """Make every node unknown."""
     counters = scratch.counters
@@ -129,7 +129,7 @@ def reset_counters_(start: int, counters: NDArray[np.int64], floats: NDArray[np.
     floats[:] = np.inf
 
 
-@inlined
+@subkernel
 def begin_nodes_(terrain: Terrain, request: Request, query: Query, scratch: Scratch) -> float:
     """Write the start's node for the float64 engines. Return its estimate."""
     reset_counters_(query.start, scratch.counters, scratch.floats)
