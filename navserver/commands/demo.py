@@ -1,4 +1,4 @@
-"""``navserver demo``: a generated map, a path on it, a picture of the search."""
+"""``navserver demo``: a generated map, a path and a flow field on it, and pictures of both."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from navserver.maps.builtin import load_builtin
 from navserver.maps.case import save_case
 from navserver.render import save_picture
 from navserver.search.astar import find_path
+from navserver.search.flow_field import FlowField
 from navserver.search.grid import Profile
 from navserver.search.nodes import SearchTrace
+from navserver.search.smoothing import pull_string
 from navserver.status import InputError
 
 __all__ = ["add_to", "run"]
@@ -28,20 +30,21 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "demo",
         help="find a path on a generated map and draw it",
-        description="Find a path across a generated countryside and draw it. Roads cost 0.5 a "
-        "cell,\ngrass 1, forest 2, swamp 4; lakes and rock block.",
+        description="Find a path across a generated countryside, pull it straight, build a flow "
+        "field to its\ngoal, and draw both. Roads cost 0.5 a cell, grass 1, forest 2, swamp 4; "
+        "lakes and rock\nblock.",
     )
     parser.set_defaults(run=run)
     parser.add_argument(
         "--out",
         default="navserver-demo",
         metavar="DIR",
-        help="folder of the picture and of a case file to replay; default navserver-demo",
+        help="folder of the pictures and of a case file to replay; default navserver-demo",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Search, write the picture and say where it is.
+    """Search, write the pictures and say where they are.
 
     Parameters
     ----------
@@ -65,13 +68,25 @@ def run(arguments: argparse.Namespace) -> int:
     trace = SearchTrace(2 * scene.grid.size)
     result = find_path(scene.grid, scene.start, scene.goal, profile=profile, trace=trace)
     result.raise_for_status()
-    picture = folder / "countryside.png"
+    pulled = pull_string(scene.grid, result.cells, profile=profile)
+    drawn = folder / "countryside.png"
     save_picture(
-        picture,
+        drawn,
         scene.grid,
         path=result.cells,
+        line=pulled,
         explored=trace.cells,
         start=scene.start,
+        goal=scene.goal,
+        profile=profile,
+    )
+    field = FlowField(scene.grid, [scene.goal], profile=profile)
+    drawn_field = folder / "flow-field.png"
+    save_picture(
+        drawn_field,
+        scene.grid,
+        shades=field.costs,
+        directions=field.directions,
         goal=scene.goal,
         profile=profile,
     )
@@ -82,8 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
     print(
         f"A path across {scene.grid.width} x {scene.grid.height} cells of countryside: "
         f"cost {result.cost:.6g}, {len(result.cells)} cells, "
-        f"{result.metrics.expanded} cells expanded."
+        f"{result.metrics.expanded} cells expanded (tinted green to violet).\n"
+        f"Pulled straight it has {len(pulled)} points (the dark line)."
     )
-    print(f"picture: {picture}")
+    print(f"path:    {drawn}")
+    print(f"field:   {drawn_field} (the way to the goal from every cell)")
     print(f"replay:  navserver path --case {case}")
     return 0
