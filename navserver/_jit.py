@@ -26,6 +26,7 @@ from numba.cpython.unsafe import numbers
 __all__ = [
     "KERNELS",
     "cache_folder",
+    "inlined",
     "kernel",
     "register_warm_up",
     "subkernel",
@@ -169,6 +170,23 @@ def subkernel(function: F) -> F:
         The compiled function.
     """
     return numba.njit(**_OPTIONS)(function)
+
+
+def inlined(function: F) -> F:
+    """Make a short function of inner loops part of each kernel that calls it.
+
+    Parameters
+    ----------
+    function : callable
+        As for `kernel`; short, since each call is a copy. Arrays are worth it: a call hands each
+        of them over as seven words.
+
+    Returns
+    -------
+    callable
+        The function to be called in kernels.
+    """
+    return numba.njit(**_OPTIONS, forceinline=True)(function)
 
 
 def _trailing_zeros_interpreted(word: int) -> int:

@@ -65,7 +65,7 @@ from navserver.search.heuristics import (
 )
 from navserver.search.islands import Islands, Reach, islands_of
 from navserver.search.movement import Movement, MovementOptions
-from navserver.search.moves import DX, DY, DiagonalMode
+from navserver.search.moves import DiagonalMode, dx_, dy_
 from navserver.search.nodes import (
     HAS_PARENT,
     PARENT_SHIFT,
@@ -321,7 +321,7 @@ def write_path_(
     direction = arrival_(request, scratch, cell)
     while direction < 8:
         count += 1
-        cell -= DY[direction] * width + DX[direction]
+        cell -= dy_(direction) * width + dx_(direction)
         direction = arrival_(request, scratch, cell)
     outputs.summary[row, S_OFFSET] = offset
     outputs.summary[row, S_COUNT] = count
@@ -334,7 +334,7 @@ def write_path_(
         outputs.cells[i, 1] = y + origin[1]
         direction = arrival_(request, scratch, cell)
         if direction < 8:
-            cell -= DY[direction] * width + DX[direction]
+            cell -= dy_(direction) * width + dx_(direction)
     cost = 0.0
     diagonal_steps = 0
     from_cost = cell_cost_(terrain, cell)

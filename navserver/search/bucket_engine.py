@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import subkernel, trailing_zeros
-from navserver.search.costs import PRODUCT, Terrain, cost_of_, step_of_
+from navserver._jit import inlined, subkernel, trailing_zeros
+from navserver.search.costs import ENTERED, PRODUCT, Terrain, cost_of_, step_of_
 from navserver.search.engine import (
     BOUND_G,
     BUCKET,
@@ -44,7 +44,7 @@ from navserver.search.engine import (
     record_expansion_,
 )
 from navserver.search.heuristics import distance_
-from navserver.search.moves import DX, DY
+from navserver.search.moves import dx_, dy_
 from navserver.search.nodes import (
     CLOSED,
     GENERATED,
@@ -63,14 +63,18 @@ __all__ = ["N_BUCKETS", "advance_buckets_", "begin_buckets_"]
 N_BUCKETS = 4096
 """64 words of 64 bits, and one word that says which of them are not empty."""
 
-# By arrival direction: all but the parent and what it reaches by a straight step.
-_WORTH = tuple(
-    0xFF & ~(1 << ((d + 4) & 7)) & ~((1 << ((d + 3) & 7)) | (1 << ((d + 5) & 7))) for d in range(8)
-)
-_NOT_BACK = tuple(0xFF & ~(1 << ((d + 4) & 7)) for d in range(8))
+# For arrival from the west: all but the parent, and what it reaches by a straight step.
+WORTH = 0xFF & ~(1 << 3 | 1 << 4 | 1 << 5)
+NOT_BACK = 0xFF & ~(1 << 4)
 
 
-@subkernel
+@inlined
+def turned_(mask: int, direction: int) -> int:
+    """Return a move mask turned clockwise by so many eighths."""
+    return ((mask << direction) | (mask >> (8 - direction))) & 0xFF
+
+
+@inlined
 def push_bucket_(
     heads: NDArray[np.int32],
     occupied: NDArray[np.uint64],
@@ -97,7 +101,7 @@ def push_bucket_(
     counters[ENTRIES] += 1
 
 
-@subkernel
+@inlined
 def pop_bucket_(
     heads: NDArray[np.int32],
     occupied: NDArray[np.uint64],
@@ -122,7 +126,7 @@ def pop_bucket_(
     return np.int64(entry_cell[entry])
 
 
-@subkernel
+@inlined
 def next_bucket_(occupied: NDArray[np.uint64], bucket: int) -> int:
     """Return the first bucket from the given one on that is not empty; one must be."""
     slot = bucket & (N_BUCKETS - 1)
@@ -185,7 +189,7 @@ def advance_buckets_(
     rate = request.bucket_rate
     scale = request.weight * request.unit_cost
     noting = trace.cells.size > 0 or request.allow_partial
-    worth = _NOT_BACK if terrain.cost_model == PRODUCT else _WORTH
+    worth = NOT_BACK if terrain.cost_model == PRODUCT else WORTH
     stamp = counters[STAMP]
     fresh = stamp << STAMP_SHIFT
     masks = terrain.masks
@@ -248,41 +252,36 @@ def advance_buckets_(
         if noting:
             record_expansion_(terrain, request, query, scratch, trace, expanded, cell, arrival, g)
         expanded += 1
-        from_cost = cost_of_(
-            classes, class_costs, cell_scale, layers, layer_rows, layer_weights, cell
-        )
+        from_cost = 0.0
+        if cost_model != ENTERED:
+            from_cost = cost_of_(
+                classes, class_costs, cell_scale, layers, layer_rows, layer_weights, cell
+            )
         moves = word & MASK_BITS if word & PATCHED else np.int64(masks[cell])
         if arrival < 8:
-            moves &= worth[arrival]
+            moves &= turned_(worth, arrival)
         while moves:
             direction = np.int64(trailing_zeros(moves))
             moves &= moves - 1
-            to = cell + DY[direction] * width + DX[direction]
+            to = cell + dy_(direction) * width + dx_(direction)
             to_word = words[2 * to]
-            before = np.inf
-            if to_word >> STAMP_SHIFT != stamp:
-                to_word = fresh
-            elif to_word & GENERATED:
-                before = node_g[2 * to + 1]
-                # No step costs less than nothing.
-                if before <= g:
-                    continue
             to_cost = cost_of_(
                 classes, class_costs, cell_scale, layers, layer_rows, layer_weights, to
             )
             to_g = g + step_of_(cost_model, from_cost, to_cost, direction)
-            if to_word & CLOSED:
-                if to_g >= before * REOPEN_MARGIN:
-                    continue
-            elif to_g >= before:
+            # One branch that cannot be foretold instead of three: the rest are selections.
+            is_current = to_word >> STAMP_SHIFT == stamp
+            to_word = to_word if is_current else fresh
+            before = node_g[2 * to + 1] if to_word & GENERATED else np.inf
+            if to_g >= before * REOPEN_MARGIN:
                 continue
             if to_g > request.max_cost:
                 counters[COST_PRUNED] = 1
                 continue
             h = distance_(
                 heuristic,
-                x + DX[direction] - goal_x,
-                y + DY[direction] - goal_y,
+                x + dx_(direction) - goal_x,
+                y + dy_(direction) - goal_y,
             )
             f = to_g + scale * h
             if f >= bound:

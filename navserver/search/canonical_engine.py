@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import subkernel, trailing_zeros
+from navserver._jit import inlined, subkernel, trailing_zeros
 from navserver.search.costs import Terrain
 from navserver.search.engine import (
     BOUND,
@@ -50,7 +50,7 @@ from navserver.search.engine import (
     record_expansion_,
     reset_counters_,
 )
-from navserver.search.moves import DX, DY
+from navserver.search.moves import dx_, dy_
 from navserver.search.nodes import TraceArrays
 
 __all__ = ["DIAGONAL", "MAX_G", "STRAIGHT", "advance_canonical_", "begin_canonical_"]
@@ -76,7 +76,7 @@ N_STACKS = 64
 UNBOUNDED = 1 << 62
 
 
-@subkernel
+@inlined
 def push_stack_(
     stacks: NDArray[np.int64],
     heights: NDArray[np.int64],
@@ -95,7 +95,7 @@ def push_stack_(
     return bool(height + 10 > capacity)
 
 
-@subkernel
+@inlined
 def estimate_(straight: int, diagonal_rest: int, dx: int, dy: int) -> int:
     """Return the fixed-point estimate of a cell dx columns and dy rows from the goal."""
     dx = abs(dx)
@@ -103,7 +103,7 @@ def estimate_(straight: int, diagonal_rest: int, dx: int, dy: int) -> int:
     return straight * max(dx, dy) + diagonal_rest * min(dx, dy)
 
 
-@subkernel
+@inlined
 def real_g_(request: Request, g: int) -> float:
     """Return a fixed-point cost in the grid's units."""
     return g * (request.unit_cost / STRAIGHT)
@@ -235,12 +235,12 @@ def advance_canonical_(
             mask = np.int64(masks[cell])
             key = mask
             if four_neighbours and arrival < 8:
-                key = np.int64(masks[cell - DY[arrival] * width - DX[arrival]])
+                key = np.int64(masks[cell - dy_(arrival) * width - dx_(arrival)])
             moves = mask & np.int64(successors[arrival, key])
             if moves == 1 << arrival:
                 # Run on as long as the cell ahead is the only successor.
-                dx = DX[arrival]
-                dy = DY[arrival]
+                dx = dx_(arrival)
+                dy = dy_(arrival)
                 ahead = dy * width + dx
                 step = DIAGONAL if arrival & 1 else STRAIGHT
                 low = (arrival << ARRIVAL_SHIFT) | HAS_ARRIVAL
@@ -302,8 +302,8 @@ def advance_canonical_(
             while moves:
                 direction = np.int64(trailing_zeros(moves))
                 moves &= moves - 1
-                dx = DX[direction]
-                dy = DY[direction]
+                dx = dx_(direction)
+                dy = dy_(direction)
                 to = cell + dy * width + dx
                 to_g = g + (DIAGONAL if direction & 1 else STRAIGHT)
                 to_word = (

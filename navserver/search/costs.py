@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import subkernel
+from navserver._jit import inlined
 
 __all__ = [
     "BlockExtremes",
@@ -63,7 +63,7 @@ class Terrain(NamedTuple):
     cost_model: int
 
 
-@subkernel
+@inlined
 def cost_of_(
     classes: NDArray[np.uint8],
     class_costs: NDArray[np.float64],
@@ -77,12 +77,13 @@ def cost_of_(
     cost = class_costs[classes[cell]]
     if cell_scale.size > 0:
         cost *= cell_scale[cell]
-    for i in range(layer_rows.size):
-        cost += layer_weights[i] * layers[layer_rows[i], cell]
+    if layer_rows.size > 0:
+        for i in range(layer_rows.size):
+            cost += layer_weights[i] * layers[layer_rows[i], cell]
     return cost
 
 
-@subkernel
+@inlined
 def cell_cost_(terrain: Terrain, cell: int) -> float:
     """Return the cost of a flat cell."""
     return cost_of_(
@@ -96,7 +97,7 @@ def cell_cost_(terrain: Terrain, cell: int) -> float:
     )
 
 
-@subkernel
+@inlined
 def step_of_(cost_model: int, from_cost: float, to_cost: float, direction: int) -> float:
     """Return the cost of a step between cells of the given costs."""
     cost = to_cost
@@ -109,7 +110,7 @@ def step_of_(cost_model: int, from_cost: float, to_cost: float, direction: int) 
     return cost
 
 
-@subkernel
+@inlined
 def step_cost_(terrain: Terrain, from_cost: float, to_cell: int, direction: int) -> float:
     """Return the cost of a step from a cell of the given cost."""
     return step_of_(terrain.cost_model, from_cost, cell_cost_(terrain, to_cell), direction)

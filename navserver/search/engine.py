@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from navserver._jit import subkernel
 from navserver.search.costs import Terrain
 from navserver.search.heuristics import OCTILE, distance_
-from navserver.search.moves import DX, DY
+from navserver.search.moves import dx_, dy_
 from navserver.search.nodes import GENERATED, QUERY_BITS, STAMP_SHIFT, OpenList, TraceArrays
 
 __all__ = ["Query", "Request", "Scratch", "begin_nodes_", "next_stamp_", "record_expansion_"]
@@ -163,7 +163,7 @@ def record_expansion_(
         trace.cells[expanded] = cell
         trace.parents[expanded] = cell
         if arrival < 8:
-            trace.parents[expanded] = cell - DY[arrival] * terrain.width - DX[arrival]
+            trace.parents[expanded] = cell - dy_(arrival) * terrain.width - dx_(arrival)
         trace.g[expanded] = g
         trace.h[expanded] = request.unit_cost * distance_(request.heuristic, dx, dy)
     away = distance_(OCTILE, dx, dy)

@@ -31,7 +31,7 @@ from navserver.search.engine import (
     record_expansion_,
 )
 from navserver.search.heuristics import distance_
-from navserver.search.moves import DX, DY
+from navserver.search.moves import dx_, dy_
 from navserver.search.nodes import (
     CLOSED,
     GENERATED,
@@ -119,7 +119,7 @@ def advance_heap_(
         for direction in range(8):
             if not (moves >> direction) & 1:
                 continue
-            to = cell + DY[direction] * width + DX[direction]
+            to = cell + dy_(direction) * width + dx_(direction)
             to_g = g + step_cost_(terrain, from_cost, to, direction)
             to_word = words[2 * to]
             if to_word >> STAMP_SHIFT != counters[STAMP]:
@@ -144,8 +144,8 @@ def advance_heap_(
             scratch.g[2 * to + 1] = to_g
             h = request.unit_cost * distance_(
                 request.heuristic,
-                x + DX[direction] - query.goal_x,
-                y + DY[direction] - query.goal_y,
+                x + dx_(direction) - query.goal_x,
+                y + dy_(direction) - query.goal_y,
             )
             size = push_open_(scratch.heap, size, to_g + request.weight * h, to_g, to)
             counters[GENERATED_COUNT] += 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from enum import IntEnum
 
-from navserver._jit import subkernel
+from navserver._jit import inlined
 from navserver.search.costs import CostModel
 from navserver.search.moves import DiagonalMode
 from navserver.status import InputError
@@ -31,7 +31,7 @@ class Heuristic(IntEnum):
     ZERO = 4
 
 
-@subkernel
+@inlined
 def distance_(heuristic: int, dx: int, dy: int) -> float:
     """Return the distance of two cells dx columns and dy rows apart."""
     dx = abs(dx)

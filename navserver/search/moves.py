@@ -12,12 +12,29 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import kernel, register_warm_up, subkernel
+from navserver._jit import inlined, kernel, register_warm_up, subkernel
 
-__all__ = ["DX", "DY", "DiagonalMode", "fill_masks_", "mask_table", "patch_masks_"]
+__all__ = ["DX", "DY", "DiagonalMode", "dx_", "dy_", "fill_masks_", "mask_table", "patch_masks_"]
 
 DX = (1, 1, 0, -1, -1, -1, 0, 1)
 DY = (0, 1, 1, 1, 0, -1, -1, -1)
+
+# Both once more, plus 1, in two bits a direction: a tuple at an index that is not constant
+# becomes a jump table, whose target no processor foretells.
+DX_BITS = sum((dx + 1) << (2 * d) for d, dx in enumerate(DX))
+DY_BITS = sum((dy + 1) << (2 * d) for d, dy in enumerate(DY))
+
+
+@inlined
+def dx_(direction: int) -> int:
+    """Return ``DX[direction]``."""
+    return ((DX_BITS >> (2 * direction)) & 3) - 1
+
+
+@inlined
+def dy_(direction: int) -> int:
+    """Return ``DY[direction]``."""
+    return ((DY_BITS >> (2 * direction)) & 3) - 1
 
 
 class DiagonalMode(IntEnum):
