@@ -11,7 +11,7 @@ from navserver import __version__
 from navserver.cli import main
 from navserver.commands import path as path_command
 
-COMMANDS = ("path", "check", "warmup", "demo")
+COMMANDS = ("path", "query", "check", "warmup", "demo")
 
 
 def navserver(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -15,6 +15,7 @@ from navserver.maps.builtin import load_builtin
 from navserver.render import draw_picture, draw_text, fits_terminal, save_picture
 from navserver.search.astar import find_path
 from navserver.search.grid import SOLID, Grid, Profile
+from navserver.search.moves import DX, DY
 from navserver.search.nodes import SearchTrace
 from navserver.status import CellError, InputError, NavserverError
 
@@ -166,6 +167,87 @@ def test_a_trace_is_drawn_as_it_comes(tmp_path: Path) -> None:
     with Image.open(tmp_path / "a.png") as image:
         assert image.size == size == (1200, 720)
         assert image.format == "PNG"
+
+
+def test_marks_in_text() -> None:
+    drawn = draw_text(Grid.filled(4, 1), path=[(0, 0), (1, 0), (2, 0)], marks=[(1, 0), (3, 0)])
+    assert drawn == "*o*o"
+
+
+def test_shades_go_from_the_least_to_the_greatest_finite_value() -> None:
+    grid = Grid.filled(5, 1)
+    image = draw_picture(grid, shades=[[3.0, 5.0, 7.0, math.inf, math.nan]])
+    colors = [centre(image, (x, 0), render.LARGEST_CELL) for x in range(5)]
+    assert colors == [*render.EXPLORED_RAMP, render.PAPER, render.PAPER]
+    even = draw_picture(grid, shades=np.full((1, 5), 4.0))
+    assert centre(even, (4, 0), render.LARGEST_CELL) == render.EXPLORED_RAMP[0]
+    none = draw_picture(grid, shades=np.full((1, 5), np.inf))
+    assert centre(none, (4, 0), render.LARGEST_CELL) == render.PAPER
+
+
+def test_shades_on_a_map_that_is_larger_than_the_picture() -> None:
+    shades = np.full((3, 4096), np.nan)
+    shades[:, 2048:] = 1.0
+    image = draw_picture(Grid.filled(4096, 3), shades=shades)
+    assert image.getpixel((100, 0)) == render.PAPER
+    assert image.getpixel((2000, 1)) == render.EXPLORED_RAMP[0]
+
+
+def test_labels_have_colors_of_their_own() -> None:
+    image = draw_picture(Grid.filled(40, 1), labels=[[*range(39), 1]])
+    side = image.width // 40
+    colors = [centre(image, (x, 0), side) for x in range(40)]
+    assert colors[0] == render.PAPER
+    assert colors[39] == colors[1]
+    assert len(set(colors)) == 39
+
+
+@pytest.mark.parametrize("direction", range(8))
+def test_arrows_point_along_the_direction(direction: int) -> None:
+    """The tail of an arrow is broad and its tip narrow, so most of it lies behind the middle."""
+    side = render.LARGEST_CELL
+    image = draw_picture(Grid.filled(3, 3), directions=np.full((3, 3), direction, np.uint8))
+    cell = np.asarray(image.crop((side, side, 2 * side, 2 * side))).astype(int)
+    y, x = np.nonzero((np.abs(cell - render.ARROW_COLOR) < 9).all(axis=2)) - np.array(
+        (side - 1) / 2
+    )
+    along = np.array([DX[direction], DY[direction]]) / math.hypot(DX[direction], DY[direction])
+    assert x.mean() * along[0] + y.mean() * along[1] < -0.3
+    assert abs(x.mean() * along[1] - y.mean() * along[0]) < 0.3
+    none = draw_picture(Grid.filled(3, 3), directions=np.full((3, 3), 255, np.uint8))
+    assert none.getcolors() == draw_picture(Grid.filled(3, 3)).getcolors()
+
+
+def test_arrows_are_thinned_out_on_large_maps() -> None:
+    grid = Grid.filled(300, 200)
+    image = draw_picture(grid, directions=np.zeros((200, 300), np.uint8))
+    pixels = np.asarray(image).astype(int)
+    covered = (np.abs(pixels - render.ARROW_COLOR) < 9).all(axis=2).mean()
+    assert 0.02 < covered < 0.5
+
+
+def test_line_over_the_path_and_offset() -> None:
+    side = render.LARGEST_CELL
+    grid = Grid.filled(6, 3, region_position=(-3, 2))
+    path = [(-3, 2), (-2, 3), (-1, 4), (0, 4), (1, 4), (2, 4)]
+    image = draw_picture(grid, path=path, line=[(-3.0, 2.0), (2.0, 2.0), (9.0, 2.0)])
+    assert centre(image, (3, 0), side) == render.LINE_COLOR
+    assert centre(image, (5, 0), side) == render.LINE_COLOR
+    assert centre(image, (1, 1), side) == render.PATH_COLOR
+    moved = draw_picture(grid, path=[(-3, 2), (-2, 2), (-1, 2)], offset=1.0)
+    assert centre(moved, (2, 1), side) == render.PATH_COLOR
+    assert centre(moved, (1, 0), side) == render.PAPER
+
+
+def test_line_that_lies_outside_the_map() -> None:
+    image = draw_picture(Grid.filled(2, 2), line=[(50.0, 0.0), (60.0, 0.0)])
+    assert image.getcolors() == draw_picture(Grid.filled(2, 2)).getcolors()
+
+
+def test_marks() -> None:
+    image = draw_picture(Grid.filled(3, 1), marks=[(2, 0)])
+    assert centre(image, (2, 0), render.LARGEST_CELL) == render.LINE_COLOR
+    assert centre(image, (0, 0), render.LARGEST_CELL) == render.PAPER
 
 
 def test_path_of_one_cell_and_no_path() -> None:

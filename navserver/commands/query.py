@@ -312,7 +312,7 @@ def _opens(arguments: argparse.Namespace, scene: Scene) -> _Answer:
     start = chosen_cell(arguments.start, scene.start, "--from")
     goal = chosen_cell(arguments.goal, scene.goal, "--to")
     cells = what_opens(scene.grid, start, goal, **scene.movement)
-    lines = [f"{len(cells)} cells open the way"] if len(cells) else ["connected as it is"]
+    lines = [f"to open     {len(cells)}"] if len(cells) else ["connected as it is"]
     lines += _listed([_shown(cell) for cell in cells])
     content = {"from": start, "to": goal, "cells": cells.tolist()}
     return _Answer(True, lines, content, {"marks": cells, "start": start, "goal": goal})

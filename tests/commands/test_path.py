@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -14,7 +15,7 @@ from navserver import render
 from navserver.cli import main
 from navserver.commands import movement
 from navserver.commands import path as path_command
-from navserver.maps.case import load_case
+from navserver.maps.case import load_case, save_case
 from navserver.maps.loading import load_map
 from navserver.search.grid import Grid
 
@@ -163,7 +164,15 @@ def test_bounds_are_told(run: Run, field: str) -> None:
         (["builtin:rooms", "--class-cost", "1"], "'1' is not CLASS=COST"),
         (["builtin:rooms", "--diagonal-mode", "some"], "'some' is unknown; use always, never"),
         (["builtin:rooms", "--heuristic", "manhattan"], "heuristic: 'MANHATTAN' overestimates"),
-        (["builtin:rooms", "--algorithm", "jps"], "'jps' is unknown; use astar, dijkstra"),
+        (["builtin:rooms", "--algorithm", "jps"], "'jps' is unknown; use astar, dijkstra, flow"),
+        (["builtin:rooms", "--size", "33"], "size: 33 is not the side of a body; give a whole"),
+        (["builtin:rooms", "--radius", "-1"], "radius: -1.0 is out of bounds"),
+        (["builtin:rooms", "--size=2", "--radius=1"], "radius: 1.0 does not go with size 2"),
+        (["builtin:rooms", "--smooth", "wavy"], "'wavy' is unknown; use none, simplify, string"),
+        (["builtin:rooms", "--overlay", "a"], "'a' is not FILE=WEIGHT"),
+        (["builtin:rooms", "--algorithm=flow", "--weight=2"], "--weight does not go with --alg"),
+        (["builtin:rooms", "--algorithm=flow", "--save-case=a"], "--save-case keeps queries of"),
+        (["builtin:rooms", "--algorithm=flow", "--to=99,99"], "goal: (99, 99) lies outside the"),
         (
             ["builtin:rooms", "--algorithm=dijkstra", "--heuristic=octile"],
             "does not go with dijkstra",
@@ -316,3 +325,136 @@ def test_saved_case_of_a_builtin_map_names_no_file(run: Run, tmp_path: Path) -> 
     case = tmp_path / "a.json"
     run("builtin:rooms", "--save-case", str(case))
     assert load_case(case).map_file is None
+
+
+def test_larger_bodies_keep_clear_of_walls(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(".....\n.....\n###..\n.....\n.....\n")
+    ends = (str(file), "--from", "0,0", "--to", "0,3")
+    for body, cells in (("--size=1", [2, 3]), ("--size=2", [3]), ("--radius=0.75", [])):
+        code, out, _ = run(*ends, body, "--json", "--diagonal-mode", "never")
+        content = json.loads(out)
+        crossing = [x for x, y in content["cells"] if y == 2]
+        assert code == (0 if cells else 1)
+        assert crossing == [x for x in crossing if x >= 3]
+        assert bool(crossing) == bool(cells)
+    _, out, _ = run(*ends, "--size=2", "--json")
+    assert [3, 2] in json.loads(out)["cells"]
+    assert json.loads(run(*ends, "--radius=0.75", "--json")[1])["status"] == "start_blocked"
+
+
+def test_square_bodies_are_drawn_by_their_centre(run: Run, tmp_path: Path) -> None:
+    source, file = tmp_path / "a.txt", tmp_path / "a.png"
+    source.write_text("....\n....\n")
+    run(str(source), "--from", "0,0", "--to", "2,0", "--size", "2", "--png", str(file))
+    with Image.open(file) as image:
+        assert image.getpixel((48, 24)) == render.PATH_COLOR
+        assert image.getpixel((48, 12)) != render.PATH_COLOR
+
+
+def test_overlays_add_to_the_cost(run: Run, field: str, tmp_path: Path) -> None:
+    danger = np.zeros((3, 4), np.float32)
+    danger[1, 0] = 10.0
+    np.save(tmp_path / "danger.npy", danger)
+    overlay = ("--overlay", f"{tmp_path / 'danger.npy'}=0.5")
+    _, out, _ = run(field, "--from", "0,0", "--to", "0,2", "--json", *overlay)
+    assert json.loads(out)["cost"] == 7.0
+    case = str(tmp_path / "case.json")
+    run(field, "--from", "0,0", "--to", "0,2", "--save-case", case, "--size", "1", *overlay)
+    code, out, _ = run("--case", case, "--json")
+    assert (code, json.loads(out)["cost"]) == (0, 7.0)
+
+
+OPEN = ".......\n.......\n.......\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "points"),
+    [
+        ("simplify", [[0, 0], [2, 2], [6, 2]]),
+        ("string", [[0, 0], [6, 2]]),
+    ],
+)
+def test_smoothed_paths(run: Run, tmp_path: Path, method: str, points: list[list[int]]) -> None:
+    file, picture = tmp_path / "a.txt", tmp_path / "a.png"
+    file.write_text(OPEN)
+    ends = (str(file), "--from", "0,0", "--to", "6,2", "--smooth", method)
+    _, out, _ = run(*ends, "--json", "--png", str(picture))
+    smoothed = json.loads(out)["smoothed"]
+    straight = [math.dist(a, b) for a, b in itertools.pairwise(points)]
+    assert smoothed == {"method": method, "length": pytest.approx(sum(straight)), "points": points}
+    side = render.LARGEST_CELL
+    with Image.open(picture) as image:
+        x, y = (sum(point[i] for point in points[-2:]) / 2 for i in (0, 1))
+        assert image.getpixel((int((x + 0.5) * side), int((y + 0.5) * side))) == render.LINE_COLOR
+    _, out, _ = run(*ends)
+    assert f"smoothed    {method}: length " in out
+    drawing = out.split("\n\n")[1].splitlines()
+    assert sum(row.count("o") for row in drawing) == len(points) - 2
+
+
+def test_curves_go_through_the_turns(run: Run, field: str) -> None:
+    ends = (field, "--from", "0,0", "--to", "3,2", "--json", "--smooth")
+    turns = json.loads(run(*ends, "string")[1])["smoothed"]["points"]
+    curve = json.loads(run(*ends, "curve")[1])["smoothed"]
+    assert len(turns) >= 3
+    assert len(curve["points"]) > len(turns)
+    assert all([float(x), float(y)] in curve["points"] for x, y in turns)
+    assert "smoothed" not in json.loads(run(*ends, "none")[1])
+
+
+def test_no_path_is_not_smoothed(run: Run, field: str) -> None:
+    code, out, _ = run(field, "--from", "0,0", "--to", "1,1", "--json", "--smooth", "curve")
+    assert code == 1
+    assert "smoothed" not in json.loads(out)
+
+
+@pytest.mark.parametrize("map_name", ["builtin:countryside", "builtin:caves"])
+@pytest.mark.parametrize("options", [(), ("--size", "2", "--from", "17,12")])
+def test_flow_costs_what_astar_does(run: Run, map_name: str, options: tuple[str, ...]) -> None:
+    code, out, _ = run(map_name, "--json", "--cost-model", "mean", *options)
+    flow_code, flow_out, err = run(
+        map_name, "--json", "--cost-model", "mean", "--algorithm", "flow", *options
+    )
+    exact, flow = json.loads(out), json.loads(flow_out)
+    assert (flow_code, err) == (code, "")
+    assert flow["status"] == exact["status"] == "found"
+    assert flow["cost"] == pytest.approx(exact["cost"], rel=1e-9)
+    assert flow["metrics"] is None
+    assert flow["cells"][0] == exact["start"]
+    assert flow["cells"][-1] == exact["goal"]
+    assert flow["field"]["reached"] >= len(flow["cells"])
+
+
+def test_flow_says_why_there_is_no_path(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("..#.\n")
+    for start, goal in (("0,0", "3,0"), ("2,0", "3,0"), ("0,0", "2,0"), ("2,0", "2,0")):
+        ends = (str(file), "--from", start, "--to", goal, "--json")
+        code, out, _ = run(*ends)
+        flow_code, flow_out, _ = run(*ends, "--algorithm", "flow")
+        exact, flow = json.loads(out), json.loads(flow_out)
+        assert (code, flow_code) == (1, 1)
+        for name in ("status", "detail", "found", "cells", "cost", "length", "suboptimality"):
+            assert flow[name] == exact[name]
+
+
+def test_flow_is_drawn_with_arrows(run: Run, field: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.png"
+    code, out, _ = run(
+        field, "--from", "3,0", "--to", "3,2", "--algorithm", "flow", "--png", str(file)
+    )
+    assert code == 0
+    assert "field       10 cells reach the goal, built in " in out
+    with Image.open(file) as image:
+        assert image.getpixel((36, 12)) == render.ARROW_COLOR
+
+
+def test_cells_of_one_query_are_unknown_to_smoothing(run: Run, tmp_path: Path) -> None:
+    case = tmp_path / "a.json"
+    save_case(case, Grid.filled(4, 1), (0, 0), (3, 0), ignored_cells=[(1, 0)])
+    code, _, err = run("--case", str(case), "--smooth", "string")
+    assert code == 2
+    assert "--smooth string does not know the case's blocked_cells and ignored_cells" in err
+    code, out, _ = run("--case", str(case), "--smooth", "simplify", "--json")
+    assert (code, json.loads(out)["smoothed"]["points"]) == (0, [[0, 0], [3, 0]])

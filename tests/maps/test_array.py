@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 
-from navserver.maps.array import load_array
+from navserver.maps.array import load_array, load_layer
 from navserver.search.grid import SOLID, Grid
 from navserver.status import MapFileError
 from tests.maps.damage import damaged
@@ -61,6 +61,38 @@ def test_bad_value_names_its_cell(tmp_path: Path, value: float, problem: str) ->
     array[1, 2] = value
     with pytest.raises(MapFileError, match=rf"a\.npy: cell 2,1: {problem}; give a cost"):
         load(tmp_path, array)
+
+
+def test_layers(tmp_path: Path) -> None:
+    file = tmp_path / "a.npy"
+    values = np.array([[0.0, 1.5], [2.0, 1.0]])
+    for array in (values, np.asfortranarray(values), values.astype(np.float16)):
+        file.write_bytes(npy(array))
+        layer = load_layer(file)
+        assert layer.dtype == np.float32
+        assert layer.flags.c_contiguous
+        assert layer.tolist() == values.tolist()
+    file.write_bytes(npy(np.ones((1, 3), np.float32)))
+    assert load_layer(file).tolist() == [[1.0, 1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("array", "problem"),
+    [
+        (np.zeros((2, 2), np.uint8), "dtype uint8 is not a layer's; save floats"),
+        (np.zeros((2, 2), np.bool_), "dtype bool is not a layer's; save floats"),
+        (np.zeros(4), r"the array has shape \(4,\); save a two-dimensional array"),
+        (np.array([[0.0, -1.0]]), "cell 1,0: -1.0 is negative; give a finite value >= 0"),
+        (np.array([[0.0], [np.nan]]), "cell 0,1: nan is NaN; give a finite value >= 0"),
+        (np.array([[0.0, np.inf]]), "cell 1,0: inf is infinite; give a finite value >= 0"),
+        (np.array([[0.0, 1e39]]), r"cell 1,0: 1e\+39 exceeds float32; give a finite value >= 0"),
+    ],
+)
+def test_bad_layers(tmp_path: Path, array: NDArray[np.generic], problem: str) -> None:
+    file = tmp_path / "a.npy"
+    file.write_bytes(npy(array))
+    with pytest.raises(MapFileError, match=rf"a\.npy: {problem}"):
+        load_layer(file)
 
 
 @pytest.mark.parametrize("dtype", ["i4", "u2", "i1", "c16", "U3", "M8[s]", "f4,f4"])
