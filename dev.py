@@ -464,7 +464,7 @@ def python(*arguments: str) -> int:
 
 
 def demo(arguments: list[str]) -> int:
-    ready_environment()
+    ready_environment("pictures")
     return python("-m", "navserver", "demo", *(arguments or ["--out", str(OUT)]))
 
 
