@@ -238,7 +238,13 @@ class WheelLinks(HTMLParser):
 
 
 def download_pip(folder: Path) -> Path:
-    page = (os.environ.get("PIP_INDEX_URL") or "http://127.0.0.1/simple").rstrip("/") + "/pip/"
+    index = os.environ.get("PIP_INDEX_URL")
+    if not index:
+        raise Stop(
+            f"{sys.executable} has neither pip nor ensurepip: install them (Debian: apt install "
+            "python3-venv), or set PIP_INDEX_URL to the package index to bring pip from"
+        )
+    page = index.rstrip("/") + "/pip/"
     links = WheelLinks()
     links.feed(fetch(page).decode("utf-8", "replace"))
     if not links.wheels:
@@ -257,7 +263,7 @@ def fetch(address: str) -> bytes:
         import ssl
     except ImportError:
         raise Stop(
-            f"{sys.executable} was built without ssl: use a Python from python.org"
+            f"{sys.executable} was built without ssl: install a Python that has it"
         ) from None
     try:
         certificates = ssl.create_default_context(cafile=os.environ.get("PIP_CERT"))

@@ -280,6 +280,12 @@ def test_pip_comes_by_its_wheel_without_ensurepip(
     assert str(folder / ".venv") in asked.stdout
 
 
+def test_no_pip_no_ensurepip_and_no_index(checkout: Checkout) -> None:
+    line = complaint(dev_py(checkout, "test", PIP_INDEX_URL=""))
+    assert "python3-venv" in line
+    assert "PIP_INDEX_URL" in line
+
+
 def test_wheel_that_is_not_what_the_index_promised(
     checkout: Checkout, package_index: tuple[str, Path]
 ) -> None:
