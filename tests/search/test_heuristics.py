@@ -166,6 +166,11 @@ def test_the_scale_follows_edits() -> None:
     assert unit_cost() == 4.0 * 3.0 + 0.5 * 2.0
     grid.set_cells([(66, 3), (3, 66)], [3, 1])
     assert unit_cost() == 5.0 * 3.0 + 0.5 * 2.0
+    grid.set_cells([(8, 8), (9, 9)], 2)
+    grid.set_cells([(8, 8), (8, 8)], 3)
+    assert unit_cost() == 4.0 * 3.0 + 0.5 * 2.0, "a cell named twice was counted twice"
+    grid.set_cell((9, 9), 1)
+    assert unit_cost() == 5.0 * 3.0 + 0.5 * 2.0
     grid.set_cell((69, 69), cell_scale=0.5)
     assert unit_cost() == 5.0 * 0.5 + 0.5 * 2.0
     grid.set_rectangle((60, 60), (10, 10), cell_scale=4.0, layers={"mud": 1.0})
