@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import dev
+from tests import strategies  # noqa: F401  # loads the settings of every property test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
