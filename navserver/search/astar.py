@@ -16,18 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from navserver._jit import kernel, register_warm_up, subkernel
 from navserver.search.bucket_engine import N_BUCKETS, advance_buckets_, begin_buckets_
 from navserver.search.canonical import canonical_successors
-from navserver.search.canonical_engine import (
-    ARRIVAL_SHIFT,
-    DIAGONAL,
-    HAS_ARRIVAL,
-    MAX_G,
-    N_STACKS,
-    STRAIGHT,
-    advance_canonical_,
-    begin_canonical_,
-    real_g_,
-)
-from navserver.search.costs import SQRT2, Terrain, cell_cost_, step_cost_
+from navserver.search.canonical_engine import advance_canonical_
+from navserver.search.costs import SQRT2, CostModel, Terrain, cell_cost_, step_cost_
 from navserver.search.engine import (
     BOUND,
     BUCKETS,
@@ -38,6 +28,7 @@ from navserver.search.engine import (
     EXPANSION_LIMIT,
     GENERATED_COUNT,
     HEAP,
+    MULTIPLES,
     N_COUNTERS,
     N_FLOATS,
     NEAREST,
@@ -66,6 +57,7 @@ from navserver.search.heuristics import (
 from navserver.search.islands import Islands, Reach, islands_of
 from navserver.search.movement import Movement, MovementOptions
 from navserver.search.moves import DiagonalMode, dx_, dy_
+from navserver.search.multiples_engine import advance_multiples_
 from navserver.search.nodes import (
     HAS_PARENT,
     PARENT_SHIFT,
@@ -76,6 +68,17 @@ from navserver.search.nodes import (
     is_open_,
     override_nodes_,
 )
+from navserver.search.packed_nodes import (
+    ARRIVAL_SHIFT,
+    DIAGONAL,
+    HAS_ARRIVAL,
+    MAX_G,
+    N_STACKS,
+    STRAIGHT,
+    begin_packed_,
+    real_g_,
+)
+from navserver.search.profile import N_CLASSES
 from navserver.search.results import PathResult, ResultRow
 from navserver.search.validation import UNLIMITED, checked_count, checked_enum, checked_number
 from navserver.status import CellError, GridChangedError, InputError
@@ -165,8 +168,8 @@ def begin_(
 @subkernel
 def begin_search_(terrain: Terrain, request: Request, query: Query, scratch: Scratch) -> int:
     """Put the start on the open list of the request's engine. Return which ends are open."""
-    if request.engine == CANONICAL:
-        begin_canonical_(terrain, request, query, scratch)
+    if request.engine >= CANONICAL:
+        begin_packed_(terrain, request, query, scratch)
         start_open = terrain.open_table[terrain.space[query.start]] != 0
         goal_open = terrain.open_table[terrain.space[query.goal]] != 0
     else:
@@ -184,7 +187,7 @@ def begin_search_(terrain: Terrain, request: Request, query: Query, scratch: Scr
 @subkernel
 def arrival_(request: Request, scratch: Scratch, cell: int) -> int:
     """Return the direction in which a cell was reached, 8 at the start."""
-    if request.engine == CANONICAL:
+    if request.engine >= CANONICAL:
         word = scratch.packed[cell]
         return (word >> ARRIVAL_SHIFT) & 7 if word & HAS_ARRIVAL else 8
     word = scratch.words[2 * cell]
@@ -194,7 +197,7 @@ def arrival_(request: Request, scratch: Scratch, cell: int) -> int:
 @subkernel
 def goal_g_(request: Request, query: Query, scratch: Scratch) -> float:
     """Return the goal's g after it has been reached."""
-    if request.engine == CANONICAL:
+    if request.engine >= CANONICAL:
         return real_g_(request, scratch.counters[BOUND])
     return scratch.g[2 * query.goal + 1]
 
@@ -212,6 +215,8 @@ def advance_search_(
     """Expand at most `budget` nodes and return why it stopped."""
     if request.engine == CANONICAL:
         outcome = advance_canonical_(budget, terrain, request, query, scratch, trace, cancel)
+    elif request.engine == MULTIPLES:
+        outcome = advance_multiples_(budget, terrain, request, query, scratch, trace, cancel)
     elif request.engine == BUCKETS:
         outcome = advance_buckets_(budget, terrain, request, query, scratch, trace, cancel)
     else:
@@ -383,6 +388,7 @@ def find_paths_(
     request_integers: NDArray[np.int64],
     request_floats: NDArray[np.float64],
     successors: NDArray[np.uint8],
+    multiples: NDArray[np.int64],
     words: NDArray[np.int64],
     g: NDArray[np.float64],
     packed: NDArray[np.int64],
@@ -427,6 +433,7 @@ def find_paths_(
         request_floats[2],
         request_integers[3] != 0,
         request_floats[3],
+        request_floats[4],
         request_integers[4],
         request_integers[5],
         request_integers[6],
@@ -434,6 +441,7 @@ def find_paths_(
         request_integers[8],
         request_integers[9] != 0,
         successors,
+        multiples,
     )
     scratch = Scratch(
         words, g, packed, OpenList(heap_f, heap_g, heap_cell), stacks, heights, heads, occupied,
@@ -485,6 +493,8 @@ _FIXED_POINT = {
     Heuristic.ZERO: (0, 0),
 }
 _MAX_FIXED_WEIGHT = 4.0
+_MAX_MULTIPLE = 64
+_NO_MULTIPLES = np.zeros(N_CLASSES, np.int64)
 _RUN_AHEAD = 24
 
 # In least steps.
@@ -526,16 +536,16 @@ class AStar:
 
     Notes
     -----
-    Three engines do the work. On uniform cost: canonical ordering in fixed point, whose rounding
-    is 1.1e-8 of a cell a diagonal step. On costs up to some thousands apart: float64 and a bucket
-    queue. Else, and for zero costs: float64 and a binary heap. The cost stated is the float64 sum
-    along the path.
+    Four engines do the work. On uniform cost: canonical ordering in fixed point, whose rounding
+    is 1.1e-8 of a cell a diagonal step. On classes that cost small multiples of one: fixed point
+    as well. On other costs up to some thousands apart: float64 and a bucket queue. Else, and for
+    zero costs: float64 and a binary heap. The cost stated is the float64 sum along the path.
 
     Deterministic: the open list is ordered by smaller f, in buckets no wider than the least
     step, and the last in is the first out of a bucket; with the heap by smaller f, then larger
     g, then smaller flat index. Directions are generated clockwise from east; among parents of
     equal g the first stays. Slices and threads change nothing. One object serves one thread at a
-    time. Time O(n log n); scratch 8 bytes a cell on uniform cost, else 16, plus the open list.
+    time. Time O(n log n); scratch 8 bytes a cell in fixed point, else 16, plus the open list.
 
     Examples
     --------
@@ -847,12 +857,13 @@ class AStar:
         """Return the first arguments of `find_paths_`."""
         scratch = self._scratch
         i = scratch._fields.index("heap")
-        *scalars, successors = self._request
+        *scalars, successors, multiples = self._request
         return (
             *self._terrain,
             np.array([value for value in scalars if not isinstance(value, float)], np.int64),
             np.array([value for value in scalars if isinstance(value, float)], np.float64),
             successors,
+            multiples,
             *scratch[:i],
             *scratch.heap,
             *scratch[i + 1 :],
@@ -863,48 +874,97 @@ class AStar:
         """Return the options as kernels read them, with the engine that suits the costs."""
         least, greatest = self._grid.cost_range(self._movement, ignoring=overriding)
         model = self._movement.cost_model
-        unit = least_unit_cost(least, model)
-        is_uniform = least == greatest and not overriding and not is_long
-        engine = HEAP
-        bucket_rate = 0.0
-        shift = run_ahead = straight = rest = max_g = 0
-        fits = self._heuristic in _FIXED_POINT and self._weight <= _MAX_FIXED_WEIGHT
-        if is_uniform and unit > 0.0 and fits:
-            engine = CANONICAL
-            straight, rest = (int(self._weight * part) for part in _FIXED_POINT[self._heuristic])
-            # The most that f can grow in a step.
-            growth = DIAGONAL + straight + rest
-            shift = 10
-            while (growth >> shift) + 2 + _RUN_AHEAD >= N_STACKS:
-                shift += 1
-            run_ahead = _RUN_AHEAD
-            max_g = MAX_G - DIAGONAL
-            if self._max_cost < math.inf:
-                # A sum of float64 costs along the longest path may be off by so much.
-                limit = self._max_cost / unit * STRAIGHT * (1.0 + 2.0**-31) + 1e-6
-                max_g = math.floor(min(max_g, limit))
-        if engine == HEAP and unit > 0.0:
-            growth_of_f = SQRT2 * least_unit_cost(greatest, model) + 2.0 * self._weight * unit
-            width = max(growth_of_f / (N_BUCKETS - 4), unit * _BUCKET_WIDTH)
-            if width <= unit:
-                engine = BUCKETS
-                bucket_rate = 1.0 / width
-        return Request(
-            engine=engine,
+        request = Request(
+            engine=HEAP,
             heuristic=int(self._heuristic),
-            unit_cost=unit,
+            unit_cost=least_unit_cost(least, model),
             weight=self._weight,
             max_expansions=self._max_expansions,
             max_cost=self._max_cost,
             allow_partial=self._allow_partial,
-            bucket_rate=bucket_rate,
+            bucket_rate=0.0,
+            g_unit=0.0,
+            straight=0,
+            diagonal_rest=0,
+            max_g=0,
+            shift=0,
+            run_ahead=0,
+            four_neighbours=self._movement.diagonal_mode == DiagonalMode.NEVER,
+            successors=_SUCCESSORS[self._movement.diagonal_mode],
+            multiples=_NO_MULTIPLES,
+        )
+        unit = request.unit_cost
+        if unit == 0.0:
+            return request
+        in_fixed_point = self._heuristic in _FIXED_POINT and self._weight <= _MAX_FIXED_WEIGHT
+        if in_fixed_point and not overriding and not is_long:
+            if least == greatest:
+                request = self._in_fixed_point(request, CANONICAL, unit, 1, _RUN_AHEAD)
+            else:
+                request = self._in_multiples(request)
+            if request.engine != HEAP:
+                return request
+        growth_of_f = SQRT2 * least_unit_cost(greatest, model) + 2.0 * self._weight * unit
+        width = max(growth_of_f / (N_BUCKETS - 4), unit * _BUCKET_WIDTH)
+        if width <= unit:
+            return request._replace(engine=BUCKETS, bucket_rate=1.0 / width)
+        return request
+
+    def _in_multiples(self, request: Request) -> Request:
+        """Return the request for MULTIPLES, if the costs are small multiples of one."""
+        costs = self._grid.class_costs(self._movement)
+        if costs is None or self._movement.cost_model != CostModel.ENTERED:
+            return request
+        for parts in range(1, 9):
+            base = costs[0] / parts
+            multiples = np.rint(costs / base)
+            if multiples[-1] > _MAX_MULTIPLE:
+                return request
+            if np.allclose(multiples * base, costs, rtol=2.0**-50, atol=0.0):
+                break
+        else:
+            return request
+        chosen = self._in_fixed_point(request, MULTIPLES, base, parts, 0, int(multiples[-1]))
+        by_class = np.zeros(N_CLASSES, np.int64)
+        finite = np.isfinite(self._movement.profile.costs)
+        # Classes that are not on the map may cost anything.
+        by_class[finite] = np.minimum(
+            np.rint(self._movement.profile.costs[finite] / base), _MAX_MULTIPLE
+        )
+        is_ordered = 1 << chosen.shift <= parts * STRAIGHT
+        return chosen._replace(multiples=by_class) if is_ordered else request
+
+    def _in_fixed_point(
+        self,
+        request: Request,
+        engine: int,
+        base: float,
+        least: int,
+        run_ahead: int,
+        greatest: int = 1,
+    ) -> Request:
+        """Return the request for steps that cost from `least` to `greatest` times the base."""
+        straight, rest = (
+            int(self._weight * least * part) for part in _FIXED_POINT[self._heuristic]
+        )
+        # The most that f can grow in a step.
+        growth = greatest * DIAGONAL + straight + rest
+        shift = 10
+        while (growth >> shift) + 2 + run_ahead >= N_STACKS:
+            shift += 1
+        max_g = MAX_G - growth
+        if self._max_cost < math.inf:
+            # A sum of float64 costs along the longest path may be off by so much.
+            limit = self._max_cost / base * STRAIGHT * (1.0 + 2.0**-31) + 1e-6
+            max_g = math.floor(min(max_g, limit))
+        return request._replace(
+            engine=engine,
+            g_unit=base / STRAIGHT,
             straight=straight,
             diagonal_rest=rest,
             max_g=max_g,
             shift=shift,
             run_ahead=run_ahead,
-            four_neighbours=self._movement.diagonal_mode == DiagonalMode.NEVER,
-            successors=_SUCCESSORS[self._movement.diagonal_mode],
         )
 
     def _current(self) -> _Search:
@@ -1082,7 +1142,7 @@ def _empty_scratch() -> Scratch:
 
 def _scratch_with(scratch: Scratch, engine: int, size: int) -> Scratch:
     """Return scratch with room for an engine on a map of so many cells."""
-    if engine == CANONICAL:
+    if engine >= CANONICAL:
         if scratch.packed.size:
             return scratch
         # Zeroed by the system page by page: a short search on a large map stays small.
@@ -1105,7 +1165,7 @@ def _scratch_with(scratch: Scratch, engine: int, size: int) -> Scratch:
 
 def _grown_scratch(scratch: Scratch, engine: int) -> Scratch:
     """Return scratch whose open list has twice the room and the same entries."""
-    if engine == CANONICAL:
+    if engine >= CANONICAL:
         rows = scratch.stacks.reshape(N_STACKS, -1)
         stacks = np.empty((N_STACKS, 2 * rows.shape[1]), np.int64)
         stacks[:, : rows.shape[1]] = rows

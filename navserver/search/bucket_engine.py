@@ -44,7 +44,7 @@ from navserver.search.engine import (
     record_expansion_,
 )
 from navserver.search.heuristics import distance_
-from navserver.search.moves import dx_, dy_
+from navserver.search.moves import NOT_BACK, WORTH, dx_, dy_, turned_
 from navserver.search.nodes import (
     CLOSED,
     GENERATED,
@@ -62,16 +62,6 @@ __all__ = ["N_BUCKETS", "advance_buckets_", "begin_buckets_"]
 
 N_BUCKETS = 4096
 """64 words of 64 bits, and one word that says which of them are not empty."""
-
-# For arrival from the west: all but the parent, and what it reaches by a straight step.
-WORTH = 0xFF & ~(1 << 3 | 1 << 4 | 1 << 5)
-NOT_BACK = 0xFF & ~(1 << 4)
-
-
-@inlined
-def turned_(mask: int, direction: int) -> int:
-    """Return a move mask turned clockwise by so many eighths."""
-    return ((mask << direction) | (mask >> (8 - direction))) & 0xFF
 
 
 @inlined

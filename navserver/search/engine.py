@@ -21,7 +21,7 @@ from navserver.search.nodes import GENERATED, QUERY_BITS, STAMP_SHIFT, OpenList,
 
 __all__ = ["Query", "Request", "Scratch", "begin_nodes_", "next_stamp_", "record_expansion_"]
 
-HEAP, BUCKETS, CANONICAL = range(3)
+HEAP, BUCKETS, CANONICAL, MULTIPLES = range(4)
 
 # Why an engine stopped.
 RUNNING, REACHED, EXHAUSTED, EXPANSION_LIMIT, CANCELLED, OPEN_FULL = range(6)
@@ -63,6 +63,8 @@ class Request(NamedTuple):
     allow_partial: bool
     bucket_rate: float
     """Buckets a unit of f, for BUCKETS."""
+    g_unit: float
+    """What 1 in fixed point is worth."""
     straight: int
     """Fixed-point estimate of a straight step, for CANONICAL."""
     diagonal_rest: int
@@ -73,6 +75,8 @@ class Request(NamedTuple):
     four_neighbours: bool
     successors: NDArray[np.uint8]
     """Canonical successors by arrival direction (8 at the start) and move mask."""
+    multiples: NDArray[np.int64]
+    """Multiple of the base cost by class, for MULTIPLES."""
 
 
 class Query(NamedTuple):

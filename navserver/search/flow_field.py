@@ -270,16 +270,16 @@ class FlowField:
 
     @property
     def costs(self) -> NDArray[np.float32]:
-        """float32 array (height, width), the integration field; ``inf`` where no goal is near."""
-        return self._costs.reshape(self._grid.height, self._grid.width)
+        """float32 array (height, width), the integration field, read-only; ``inf`` out of reach."""
+        return read_only(self._costs.reshape(self._grid.height, self._grid.width))
 
     @property
     def directions(self) -> NDArray[np.uint8]:
-        """uint8 array (height, width): the step to take, 255 at goals and out of their reach.
+        """uint8 array (height, width), read-only: the step, 255 at goals and out of their reach.
 
         Direction ``d`` is ``(DX[d], DY[d])`` of `navserver.search.moves`.
         """
-        return self._directions.reshape(self._grid.height, self._grid.width)
+        return read_only(self._directions.reshape(self._grid.height, self._grid.width))
 
     @property
     def line_of_sight(self) -> NDArray[np.bool_]:

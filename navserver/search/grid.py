@@ -505,6 +505,24 @@ class Grid:
         """
         return self.cost_range(movement)[0]
 
+    def class_costs(self, movement: Movement) -> NDArray[np.float64] | None:
+        """Return the costs of the classes on the map, if nothing else adds to them.
+
+        Parameters
+        ----------
+        movement : Movement
+            What the body pays.
+
+        Returns
+        -------
+        float64 array (n,) or None
+            Finite and distinct, in order; None with a scale or overlays.
+        """
+        if self._scale is not None or movement.overlays:
+            return None
+        costs = np.unique(movement.profile.costs[self._class_counts > 0].astype(np.float64))
+        return costs[np.isfinite(costs)]
+
     def uniform_cost(self, movement: Movement) -> float | None:
         """Return what every open cell costs, if they all cost the same.
 

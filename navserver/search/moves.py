@@ -37,6 +37,18 @@ def dy_(direction: int) -> int:
     return ((DY_BITS >> (2 * direction)) & 3) - 1
 
 
+# Moves worth a look after an arrival from the west: all but those to the parent, and to what the
+# parent reaches by a straight step.
+WORTH = 0xFF & ~(1 << 3 | 1 << 4 | 1 << 5)
+NOT_BACK = 0xFF & ~(1 << 4)
+
+
+@inlined
+def turned_(mask: int, direction: int) -> int:
+    """Return a move mask turned clockwise by so many eighths."""
+    return ((mask << direction) | (mask >> (8 - direction))) & 0xFF
+
+
 class DiagonalMode(IntEnum):
     """When a diagonal step is allowed; Godot's names, numbers and meaning.
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
 from navserver.search.astar import AStar
-from navserver.search.engine import BUCKETS, CANONICAL, EXPANDED, HEAP, LAST_STAMP, STAMP
+from navserver.search.engine import BUCKETS, CANONICAL, EXPANDED, HEAP, LAST_STAMP, MULTIPLES, STAMP
 from navserver.search.grid import CostModel, DiagonalMode, Grid, Profile
 from navserver.search.heuristics import Heuristic
 from navserver.search.nodes import CancelFlag, SearchTrace
@@ -314,13 +314,13 @@ def test_edits_change_the_engine_and_keep_the_scratch() -> None:
     random = np.random.default_rng(5)
     model = ref.Model(np.where(random.random((30, 30)) < 0.25, 255, 0).astype(np.uint8))
     model.classes[0, 0] = model.classes[29, 29] = 0
-    grid, mapping = sts.grid_of(model), {0: 1.0, 1: 3.5, 2: 0.0, 3: 1e5}
+    grid, mapping = sts.grid_of(model), {0: 1.0, 1: 3.14, 2: 0.0, 3: 1e5, 4: 3.5}
     search = AStar(grid, profile=Profile(mapping))
     query = sts.Query(model, (0, 0), (29, 29), mapping, 3, 0, None)
     held: dict[str, Any] = {}
-    for turn in range(12):
-        class_id = (0, 1, 2, 3)[turn % 4]
-        expected = (CANONICAL, BUCKETS, HEAP, HEAP)[turn % 4]
+    for turn in range(15):
+        class_id = (0, 1, 2, 3, 4)[turn % 5]
+        expected = (CANONICAL, BUCKETS, HEAP, HEAP, MULTIPLES)[turn % 5]
         spots = [(int(x), int(y)) for x, y in random.integers(1, 29, (60, 2))]
         edits = [cell for cell in spots if model.classes[cell[1], cell[0]] != 255]
         model.classes[model.classes != 255] = 0
