@@ -106,7 +106,6 @@ def test_searches_are_the_same_when_the_stamps_begin_anew(grid: Grid) -> None:
     assert search._scratch.counters[STAMP] == changed._scratch.counters[STAMP] == 8
 
 
-
 def test_the_cancel_flag() -> None:
     flag = CancelFlag()
     assert flag.is_set is False
