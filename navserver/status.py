@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 from os import PathLike, fspath
+from typing import Any
 
 __all__ = [
     "CellError",
@@ -60,7 +61,8 @@ class InputError(NavserverError, ValueError):
     """
 
     def __init__(self, field: str, value: object, problem: str, remedy: str) -> None:
-        shown = repr(value)
+        # One line, whatever the value prints.
+        shown = " ".join(repr(value).split())
         if len(shown) > 120:
             shown = f"{shown[:100]}... ({len(shown)} characters)"
         super().__init__(f"{field}: {shown} {problem}; {remedy}")
@@ -68,6 +70,10 @@ class InputError(NavserverError, ValueError):
         self.value = value
         self.problem = problem
         self.remedy = remedy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what rebuilds it: it must come out of the processes of a pool."""
+        return type(self), (self.field, self.value, self.problem, self.remedy)
 
 
 class CellError(InputError):
@@ -99,6 +105,10 @@ class MapFileError(InputError):
         self.problem = reason
         self.remedy = remedy
         self.line = line
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what rebuilds it."""
+        return type(self), (self.value, self.line, self.problem, self.remedy)
 
 
 class GridChangedError(NavserverError, RuntimeError):

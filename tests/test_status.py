@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from navserver.status import (
@@ -82,3 +84,23 @@ def test_map_file_error_without_a_line() -> None:
     error = MapFileError("a.png", None, "is not an image", "give a PNG")
     assert str(error) == "a.png: is not an image; give a PNG"
     assert error.line is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InputError("weight", [0.5], "is out of bounds", "give 1 or more"),
+        CellError("start", (9, 9), "lies outside the map", "stay on it"),
+        MapFileError("a.map", 3, "row 1 has 2 cells", "mend the row"),
+    ],
+)
+def test_errors_survive_pickling(error: InputError) -> None:
+    # An exception that does not come out of a worker process hangs multiprocessing.Pool.
+    back = pickle.loads(pickle.dumps(error))
+    assert type(back) is type(error)
+    assert (str(back), vars(back)) == (str(error), vars(error))
+
+
+def test_a_value_of_many_lines_is_shown_on_one() -> None:
+    assert "\n" not in str(InputError("cells", "a\nb\n  c", "is bad", "mend it"))
+    assert "\n" not in str(InputError("cells", np.zeros((3, 3)), "is bad", "mend it"))
