@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import register_warm_up
-from navserver.search.fields import count_steps_, finish_, follow_, label_sources_
+from navserver.search.fields import count_steps_, finish_, follow_, label_sources_, read_only
 from navserver.search.grid import Grid
 from navserver.search.movement import Movement, MovementOptions
 from navserver.search.nodes import CancelFlag, unpack_cells
@@ -69,18 +69,18 @@ class DistanceMap:
 
     @property
     def costs(self) -> NDArray[np.float64]:
-        """float64 array (height, width): least cost; ``inf`` where no source reaches."""
-        return self._costs.reshape(self._shape)
+        """float64 array (height, width), read-only: least cost; ``inf`` where no source reaches."""
+        return read_only(self._costs.reshape(self._shape))
 
     @property
     def directions(self) -> NDArray[np.uint8]:
-        """uint8 array (height, width): the step between a cell and the one nearer to the source.
+        """uint8 array (height, width), read-only: the step between a cell and the one before it.
 
         With `reverse` the step to take from the cell, else the step that came into it; 255 at
         sources and where no source reaches. Direction ``d`` is ``(DX[d], DY[d])`` of
         `navserver.search.moves`.
         """
-        return self._directions.reshape(self._shape)
+        return read_only(self._directions.reshape(self._shape))
 
     @property
     def sources(self) -> NDArray[np.int32]:

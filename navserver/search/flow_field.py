@@ -17,7 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import kernel, register_warm_up, subkernel
 from navserver.search.costs import Terrain, cell_cost_
-from navserver.search.fields import NO_DIRECTION, count_steps_, finish_single_, follow_
+from navserver.search.fields import (
+    NO_DIRECTION,
+    count_steps_,
+    finish_single_,
+    follow_,
+    read_only,
+)
 from navserver.search.grid import Grid
 from navserver.search.line_of_sight import sees_
 from navserver.search.movement import Movement, MovementOptions
@@ -368,7 +374,7 @@ class FlowField:
         positions : array-like of float, shape (n, 2)
             In cells: a cell's centre is at its whole numbers.
         out : float32 array (n, 2), optional
-            Receives the result.
+            Receives the result; C-contiguous and writeable.
 
         Returns
         -------
@@ -379,7 +385,7 @@ class FlowField:
         Raises
         ------
         InputError
-            If the shape is wrong.
+            If the positions are not of shape (n, 2), or `out` cannot receive the vectors.
         GridChangedError
             If the grid was edited: a vector could point into a new wall.
         """
@@ -394,10 +400,13 @@ class FlowField:
             )
         if out is None:
             out = np.empty(points.shape, np.float32)
-        elif out.shape != points.shape or out.dtype != np.float32 or not out.flags.c_contiguous:
+        elif not _can_receive(out, points.shape):
+            given = (
+                f"{out.dtype} array of shape {out.shape}" if isinstance(out, np.ndarray) else out
+            )
             raise InputError(
-                "out", f"{out.dtype} array of shape {out.shape}", "cannot receive the vectors",
-                f"give a contiguous float32 array of shape {points.shape}",
+                "out", given, "cannot receive the vectors",
+                f"give a writeable, contiguous float32 array of shape {points.shape}",
             )  # fmt: skip
         sample_(
             self._directions,
@@ -410,6 +419,16 @@ class FlowField:
             out,
         )
         return out
+
+
+def _can_receive(out: object, shape: tuple[int, ...]) -> bool:
+    return (
+        isinstance(out, np.ndarray)
+        and out.shape == shape
+        and out.dtype == np.float32
+        and out.flags.c_contiguous
+        and out.flags.writeable
+    )
 
 
 class FlowFieldBuild:

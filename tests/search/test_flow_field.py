@@ -419,3 +419,26 @@ def test_fields_follow_edits(query: sts.Query, data: st.DataObject) -> None:
         edit.apply_to_grid(grid)
         layers = query.model.layers
         query.overlays = {n: w for n, w in (query.overlays or {}).items() if n in layers} or None
+
+
+def test_what_cannot_receive_vectors_is_refused() -> None:
+    field = FlowField(Grid.filled(4, 4), [(0, 0)])
+    sealed = np.empty((1, 2), np.float32)
+    sealed.flags.writeable = False
+    unfit: list[Any] = [
+        sealed,
+        [[0.0, 0.0]],
+        np.empty((1, 2)),
+        np.empty((1, 4), np.float32)[:, ::2],
+    ]
+    for out in unfit:
+        with pytest.raises(InputError, match=r"out: .* cannot receive the vectors"):
+            field.sample([(3.0, 3.0)], out)
+
+
+def test_fields_cannot_be_written_from_outside() -> None:
+    # Two cells that point at each other would be followed for ever.
+    grid = Grid.filled(4, 4)
+    field, distances = FlowField(grid, [(0, 0)]), distance_map(grid, [(0, 0)])
+    for array in (field.costs, field.directions, distances.costs, distances.directions):
+        assert not array.flags.writeable
