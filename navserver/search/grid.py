@@ -132,7 +132,10 @@ class Grid:
         Grid
             The new grid.
         """
-        array = np.asarray(blocked)
+        try:
+            array = np.asarray(blocked)
+        except ValueError:
+            raise InputError("blocked", blocked, "is ragged", "give rows of equal length") from None
         if array.dtype != np.bool_:
             raise InputError(
                 "blocked", array.dtype, "is not the dtype bool", "compare, such as `array != 0`"
@@ -163,7 +166,7 @@ class Grid:
                     name, side, "is not a size", f"give an integer from 1 to {MAX_SIDE}"
                 )
         value = checked_values("class_id", class_id, np.uint8, ())
-        return cls(np.full((height, width), value, np.uint8), **keywords)
+        return cls(np.full((int(height), int(width)), value, np.uint8), **keywords)
 
     def __repr__(self) -> str:
         """Return size, region and version."""
@@ -207,10 +210,15 @@ class Grid:
         -------
         bool
             True inside the region.
+
+        Raises
+        ------
+        CellError
+            If the cell is not a pair of integers.
         """
-        x, y = cell
+        x, y = _pair(cell, "cell")
         ox, oy = self.region_position
-        return bool(0 <= x - ox < self.width and 0 <= y - oy < self.height)
+        return 0 <= x - ox < self.width and 0 <= y - oy < self.height
 
     def flat_index(self, cell: tuple[int, int], field: str = "cell") -> int:
         """Return the flat index of a cell.
@@ -232,12 +240,8 @@ class Grid:
         CellError
             If the cell is not a pair of integers on the map.
         """
-        try:
-            x, y = cell
-            column = index(x) - self.region_position[0]
-            row = index(y) - self.region_position[1]
-        except (TypeError, ValueError):
-            raise CellError(field, cell, "is not a cell", "give two integers (x, y)") from None
+        x, y = _pair(cell, field)
+        column, row = x - self.region_position[0], y - self.region_position[1]
         if 0 <= column < self.width and 0 <= row < self.height:
             return row * self.width + column
         raise CellError(field, cell, "lies outside the map", self._extent())
@@ -351,7 +355,7 @@ class Grid:
         bool array (height, width)
             A new array.
         """
-        blocked: NDArray[np.bool_] = np.isinf(profile.costs)[self._classes]
+        blocked: NDArray[np.bool_] = np.isinf(Movement(profile).profile.costs)[self._classes]
         return blocked
 
     def move_masks(
@@ -706,7 +710,7 @@ class Grid:
         InputError
             If there is no such layer.
         """
-        if name not in self._layer_rows:
+        if not isinstance(name, str) or name not in self._layer_rows:
             known = ", ".join(sorted(self._layer_rows)) or "none"
             raise InputError("name", name, "is not a layer of the grid", f"its layers: {known}")
         kept = sorted(set(self._layer_rows) - {name})
@@ -933,13 +937,38 @@ class Grid:
         Grid
             Shares no array with this one.
         """
-        return Grid(
-            self._classes,
-            cell_scale=self._scale,
-            layers={name: self._layer(name) for name in self._layer_rows},
-            region_position=self.region_position,
-            transform=self.transform,
-        )
+        rebuild, parts = self.__reduce__()
+        copied: Grid = rebuild(*parts)
+        return copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what pickling and the copy module rebuild an equal grid from, at version 1."""
+        layers = {name: self._layer(name) for name in self._layer_rows}
+        return _rebuild, (self._classes, self._scale, layers, self.region_position, self.transform)
+
+
+def _rebuild(
+    classes: NDArray[np.uint8],
+    cell_scale: NDArray[np.float32] | None,
+    layers: dict[str, NDArray[np.float32]],
+    region_position: tuple[int, int],
+    transform: NDArray[np.float64],
+) -> Grid:
+    return Grid(
+        classes,
+        cell_scale=cell_scale,
+        layers=layers,
+        region_position=region_position,
+        transform=transform,
+    )
+
+
+def _pair(cell: Any, field: str) -> tuple[int, int]:
+    try:
+        x, y = cell
+        return index(x), index(y)
+    except (TypeError, ValueError):
+        raise CellError(field, cell, "is not a cell", "give two integers (x, y)") from None
 
 
 def _count_classes(classes: NDArray[np.uint8]) -> NDArray[np.int64]:

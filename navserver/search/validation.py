@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from navserver.search.profile import N_CLASSES
-from navserver.status import InputError
+from navserver.status import CellError, InputError
 
 __all__ = [
     "MAX_SIDE",
     "UNLIMITED",
+    "checked_array",
     "checked_classes",
     "checked_count",
     "checked_enum",
@@ -69,6 +70,37 @@ def checked_position(field: str, position: Any) -> tuple[int, int]:
     if max(abs(pair[0]), abs(pair[1])) > 2**30:
         raise InputError(field, position, "is too far out", "stay within -2**30..2**30")
     return pair
+
+
+def checked_array(field: str, cells: ArrayLike) -> NDArray[Any]:
+    """Return cells as an array that may still have any shape and dtype.
+
+    Parameters
+    ----------
+    field : str
+        How an error names them.
+    cells : array-like
+        What was given.
+
+    Returns
+    -------
+    array
+        Perhaps the one given.
+
+    Raises
+    ------
+    CellError
+        If rows differ in length, or there are none.
+    """
+    try:
+        array = np.asarray(cells)
+    except ValueError:
+        raise CellError(field, cells, "is ragged", "give the shape (n, 2)") from None
+    if array.ndim == 0:
+        raise CellError(
+            field, cells, "is not a list of cells", "give integers of shape (n, 2), or one (x, y)"
+        )
+    return array
 
 
 def checked_points(field: str, points: ArrayLike) -> NDArray[np.float64]:
@@ -147,11 +179,12 @@ def checked_transform(transform: ArrayLike | None) -> NDArray[np.float64]:
         matrix: NDArray[np.float64] = np.array(
             np.eye(2, 3) if transform is None else transform, np.float64
         )
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         matrix = np.empty(0)
-    if matrix.shape != (2, 3) or not np.isfinite(matrix).all():
+    # Beyond 1e100 squares overflow.
+    if matrix.shape != (2, 3) or not (np.abs(matrix) <= 1e100).all():
         raise InputError(
-            "transform", transform, "is not a 2 x 3 matrix of finite numbers",
+            "transform", transform, "is not a 2 x 3 matrix of numbers within 1e100",
             "give [[a, b, x], [c, d, y]]",
         )  # fmt: skip
     if abs(np.linalg.det(matrix[:, :2])) < 1e-12 * max(1e-30, np.abs(matrix[:, :2]).max() ** 2):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import re
 from collections.abc import Callable
 from typing import Any
@@ -180,6 +182,7 @@ def test_what_is_shown_cannot_be_written() -> None:
         lambda: Grid(WALLS, transform=np.eye(3)),
         lambda: Grid(WALLS, transform=[[1, 0, NAN], [0, 1, 0]]),
         lambda: Grid(WALLS, transform=[[1, 0, INF], [0, 1, 0]]),
+        lambda: Grid(WALLS, transform=[[1e200, 0, 0], [0, 1e200, 0]]),
         lambda: Grid(WALLS, transform=[[1, 2, 0], [2, 4, 0]]),
         lambda: Grid(WALLS, transform="ab"),
     ],
@@ -598,3 +601,33 @@ def test_memory_is_counted_by_what_is_held() -> None:
         assert isinstance(name, str)
         assert isinstance(size, int)
         assert size >= 0
+
+
+@pytest.mark.parametrize(
+    "copy_of", [copy.copy, copy.deepcopy, lambda grid: pickle.loads(pickle.dumps(grid))]
+)
+def test_copied_and_pickled_grids_share_nothing(copy_of: Callable[[Grid], Grid]) -> None:
+    grid = full_grid()
+    other = copy_of(grid)
+    before = grid.map_hash()
+    assert (other.map_hash(), other.version) == (before, 1)
+    other.set_all(SOLID, cell_scale=3.0, layers={"mud": 4.0})
+    assert grid.map_hash() == before
+
+
+@pytest.mark.parametrize("cell", [None, 3, (1,), (1, 2, 3), "ab", (0.5, 4), (NAN, 4)])
+def test_contains_refuses_what_is_no_cell(cell: Any) -> None:
+    with pytest.raises(CellError, match=r"cell: .* is not a cell"):
+        full_grid().contains(cell)
+
+
+def test_unfit_arguments_are_refused_by_name() -> None:
+    ragged: Any = [[True], [True, False]]
+    with pytest.raises(InputError, match="blocked"):
+        Grid.from_blocked(ragged)
+    unhashable: Any = ["mud"]
+    with pytest.raises(InputError, match="name"):
+        full_grid().remove_layer(unhashable)
+    costs: Any = {1: 2.0}
+    with pytest.raises(InputError, match="profile"):
+        full_grid().blocked(costs)
