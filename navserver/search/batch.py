@@ -31,8 +31,8 @@ from navserver.search.islands import islands_of
 from navserver.search.movement import Movement, MovementOptions
 from navserver.search.nodes import CancelFlag
 from navserver.search.results import PathResult, ResultRow
-from navserver.search.validation import checked_count
-from navserver.status import CellError, Status
+from navserver.search.validation import checked_array, checked_count
+from navserver.status import CellError, InputError, Status
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -81,8 +81,14 @@ class PathBatch(NamedTuple):
         -------
         int32 array (m, 2)
             A view into `cells`; empty without a path.
+
+        Raises
+        ------
+        InputError
+            If there is no such query.
         """
-        return self.cells[self.offsets[i] : self.offsets[i + 1]]
+        row = self._row(i)
+        return self.cells[self.offsets[row] : self.offsets[row + 1]]
 
     def result(self, i: int) -> PathResult:
         """Return one query's result as a single search would.
@@ -96,7 +102,13 @@ class PathBatch(NamedTuple):
         -------
         PathResult
             Its cells are a view into `cells`.
+
+        Raises
+        ------
+        InputError
+            If there is no such query.
         """
+        i = self._row(i)
         (start_x, start_y), (goal_x, goal_y) = self.starts[i].tolist(), self.goals[i].tolist()
         expanded, generated, reopened, open_peak = self.metrics[i].tolist()
         return PathResult(
@@ -115,6 +127,13 @@ class PathBatch(NamedTuple):
                 open_peak,
                 self.map_version,
             )
+        )
+
+    def _row(self, i: int) -> int:
+        if isinstance(i, (int, np.integer)) and 0 <= i < len(self.status):
+            return int(i)
+        raise InputError(
+            "i", i, "is not a query of the batch", f"it has {len(self.status)}, from 0"
         )
 
 
@@ -158,6 +177,7 @@ class BatchSearch:
             **{name: value for name, value in options.items() if name in _MOVEMENT_NAMES}
         )
         self._searches = [AStar(grid, **options) for _ in range(count)]
+        self._is_closed = False
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="navserver-batch")
 
     def __enter__(self) -> Self:
@@ -170,6 +190,7 @@ class BatchSearch:
 
     def close(self) -> None:
         """End the threads."""
+        self._is_closed = True
         self._pool.shutdown()
 
     def find_paths(
@@ -200,7 +221,11 @@ class BatchSearch:
         ------
         CellError
             If a cell lies outside the map; names its row.
+        InputError
+            If it has been closed.
         """
+        if self._is_closed:
+            raise InputError("search", self, "has been closed", "make another BatchSearch")
         starts, goals = _paired(starts, goals)
         start_flat = self._grid.flat_indices(starts, "starts")
         goal_flat = self._grid.flat_indices(goals, "goals")
@@ -323,7 +348,7 @@ def _spread(
 
 
 def _paired(starts: ArrayLike, goals: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    one, other = np.asarray(starts), np.asarray(goals)
+    one, other = checked_array("starts", starts), checked_array("goals", goals)
     if one.ndim == 1 and one.size == 2:
         one = np.broadcast_to(one, (1 if other.ndim == 1 else len(other), 2))
     if other.ndim == 1 and other.size == 2:

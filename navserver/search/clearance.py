@@ -11,6 +11,7 @@ from navserver.search.bodies import WallColumns, cell_scale_of, wall_columns, wa
 from navserver.search.derived import Change
 from navserver.search.grid import Grid
 from navserver.search.movement import MAX_BODY, Movement, MovementOptions
+from navserver.search.validation import checked_array
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -55,9 +56,10 @@ def fits(
     [True, True]
     """
     space = grid.space(Movement(**movement))
+    cells = checked_array("cells", cells)
     flat = grid.flat_indices(np.atleast_2d(cells), "cells")
     answers = space.open_table[space.cells.reshape(-1)[flat]] != 0
-    return bool(answers[0]) if np.ndim(cells) == 1 and flat.size == 1 else answers
+    return bool(answers[0]) if cells.ndim == 1 and flat.size == 1 else answers
 
 
 class _HeldColumns:
@@ -127,7 +129,7 @@ def distance_to_wall(
     flat = np.arange(grid.size) if cells is None else None
     if flat is None:
         assert cells is not None
-        flat = grid.flat_indices(np.atleast_2d(cells), "cells")
+        flat = grid.flat_indices(np.atleast_2d(checked_array("cells", cells)), "cells")
     distances = np.empty(flat.size, np.float64)
     for begin in range(0, flat.size, _CHUNK):
         part = flat[begin : begin + _CHUNK]

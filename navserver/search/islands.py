@@ -29,6 +29,7 @@ from navserver.search.grid import Grid
 from navserver.search.movement import Movement, MovementOptions
 from navserver.search.moves import DX, DY, DiagonalMode
 from navserver.search.profile import DEFAULT_PROFILE
+from navserver.search.validation import checked_array
 from navserver.status import CellError
 
 if TYPE_CHECKING:
@@ -942,13 +943,14 @@ def connected(
         reach = islands.may_reach(start_flat, goal_flat)
         if reach is not Reach.UNSURE:
             return reach is Reach.CONNECTED
+    start, goal = checked_array("start", start), checked_array("goal", goal)
     starts = grid.flat_indices(np.atleast_2d(start), "start")
     goals = grid.flat_indices(np.atleast_2d(goal), "goal")
-    single = np.ndim(start) == 1 and np.ndim(goal) == 1 and starts.size == 1
+    single = start.ndim == goal.ndim == 1 and starts.size == goals.size == 1
     if starts.size != goals.size:
-        if np.ndim(start) == 1:
+        if start.ndim == 1:
             starts = np.repeat(starts, goals.size)
-        elif np.ndim(goal) == 1:
+        elif goal.ndim == 1:
             goals = np.repeat(goals, starts.size)
         else:
             raise CellError(

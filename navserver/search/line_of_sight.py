@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from navserver._jit import kernel, register_warm_up, subkernel
 from navserver.search.grid import Grid
 from navserver.search.movement import Movement, MovementOptions
-from navserver.search.validation import checked_points
+from navserver.search.validation import checked_array, checked_points
 from navserver.status import CellError, InputError
 
 if TYPE_CHECKING:
@@ -164,7 +164,8 @@ def line_of_sight(
     >>> line_of_sight(grid, (0, 0), (1, 1), diagonal_mode=DiagonalMode.ALWAYS)
     True
     """
-    single = np.ndim(start) == 1 and np.ndim(goal) == 1
+    start, goal = checked_array("start", start), checked_array("goal", goal)
+    single = start.ndim == goal.ndim == 1
     starts = grid.flat_indices(np.atleast_2d(start), "start")
     goals = grid.flat_indices(np.atleast_2d(goal), "goal")
     if starts.size != goals.size:
@@ -542,7 +543,8 @@ def raycasts(
 
 
 def _checked_rays(grid: Grid, field: str, points: ArrayLike, world: bool) -> NDArray[np.float64]:
-    array = checked_points(field, points) if np.size(points) else np.empty((0, 2))
+    array = checked_array(field, points)
+    array = checked_points(field, array) if array.size else np.empty((0, 2))
     if array.ndim != 2:
         raise InputError(field, array.shape, "is not a shape of points", "give the shape (n, 2)")
     if world:

@@ -589,7 +589,10 @@ def _checked_cells(cells: ArrayLike) -> NDArray[np.int64]:
 
 
 def _checked_offsets(offsets: ArrayLike, n_cells: int) -> NDArray[np.int64]:
-    array = np.asarray(offsets)
+    try:
+        array = np.asarray(offsets)
+    except ValueError:
+        array = np.empty(0)
     good = array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
     if good:
         array = array.astype(np.int64)

@@ -220,3 +220,28 @@ def test_paths_longer_than_the_room_made_for_them() -> None:
     assert np.diff(batch.offsets).min() > 5000
     for i in range(20):
         np.testing.assert_array_equal(batch.path(i), batch.path(0))
+
+
+@pytest.mark.parametrize("i", [-1, 2, 1.0, "0", None])
+def test_a_batch_refuses_what_is_no_query_of_it(i: Any) -> None:
+    batch = find_paths(Grid.filled(4, 4), (0, 0), [(3, 3), (1, 1)])
+    with pytest.raises(InputError, match=r"i: .* is not a query of the batch"):
+        batch.path(i)
+    with pytest.raises(InputError, match=r"i: .* is not a query of the batch"):
+        batch.result(i)
+
+
+def test_a_closed_search_says_so() -> None:
+    search = BatchSearch(Grid.filled(4, 4), threads=1)
+    search.close()
+    search.close()
+    with pytest.raises(InputError, match="has been closed"):
+        search.find_paths((0, 0), [(1, 1)])
+
+
+@pytest.mark.parametrize("cells", [None, 3, [[1, 1], [2]]])
+def test_what_is_no_list_of_cells_is_refused(cells: Any) -> None:
+    with pytest.raises(CellError, match="starts"):
+        find_paths(Grid.filled(4, 4), cells, [(1, 1)])
+    with pytest.raises(CellError, match="goals"):
+        find_paths(Grid.filled(4, 4), [(1, 1)], cells)

@@ -475,3 +475,9 @@ def test_islands_are_there_once_they_have_been_asked_for() -> None:
     grid.set_all(255)
     assert islands_if_built(grid, FOUR) is None, "an edit of everything drops them"
     assert connected(grid, (0, 0), (1, 0)) is False
+
+
+def test_no_goals_have_no_answers() -> None:
+    grid = Grid.filled(3, 3)
+    assert np.shape(connected(grid, (0, 0), [])) == (0,)
+    assert np.shape(connected(grid, (0, 0), np.empty((0, 2), np.int64))) == (0,)
