@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["nearest_reachable", "nearest_walkable", "random_reachable"]
 
+MAX_COUNT = 1 << 20
 _FARTHEST = 2**30
 _NO_ISLANDS = IslandArrays(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.uint8))
 
@@ -256,7 +257,7 @@ def random_reachable(
     seed : int
         Equal seeds give equal cells on equal maps, on every machine.
     count : int
-        Cells wanted, 1 or more; one may come several times.
+        Cells wanted, 1 to 2**20; one may come several times.
     **movement
         Keywords of `Movement`; the body and ``diagonal_mode`` decide.
 
@@ -286,6 +287,8 @@ def random_reachable(
     if not isinstance(seed, (int, np.integer)):
         raise InputError("seed", seed, "is not an integer", "give any integer")
     count = checked_count("count", count)
+    if count > MAX_COUNT:
+        raise InputError("count", count, "is too many cells", f"give at most {MAX_COUNT}")
     picked: NDArray[np.int64] = np.empty(0, np.int64)
     with islands_of(grid, Movement(**movement)).settled() as arrays:
         island = _island_at(arrays, start_flat)

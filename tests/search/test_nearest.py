@@ -200,3 +200,8 @@ def expected_of_seed_42() -> list[list[int]]:
         flat = int((word >> 11) / 2**53 * 10**6)
         cells.append([flat % 1000, flat // 1000])
     return cells
+
+
+def test_more_cells_than_memory_holds_are_refused() -> None:
+    with pytest.raises(InputError, match=r"count: .* is too many cells"):
+        random_reachable(Grid.filled(3, 3), (0, 0), seed=1, count=10**12)
