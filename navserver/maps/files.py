@@ -49,7 +49,7 @@ def read_start(path: str | PathLike[str], count: int) -> bytes:
             shown, None, f"cannot be read ({reason})", "check the path and its permissions"
         ) from None
     if not data:
-        raise MapFileError(shown, None, "the file is empty", "save the map again")
+        raise MapFileError(shown, None, "the file is empty", "save it again")
     return data
 
 
