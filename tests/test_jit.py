@@ -88,8 +88,15 @@ def mixed_workload() -> list[Any]:
         hard = search.find_path((60, 60), (0, 119))
         assert hard.metrics.open_peak > 1024
         answers.append([hard.cells.tolist(), *hard.metrics])
-    wide = find_path(Grid.filled(600, 600), (300, 300), (0, 599), diagonal_mode=DiagonalMode.ALWAYS)
-    answers.append([wide.cells.tolist(), *wide.metrics])
+    for classes in (np.zeros((600, 600), np.uint8), np.eye(600, dtype=np.uint8)):
+        wide = find_path(
+            Grid(classes),
+            (300, 300),
+            (0, 599),
+            profile=Profile({1: 2.0}),
+            diagonal_mode=DiagonalMode.ALWAYS,
+        )
+        answers.append([wide.cells.tolist(), *wide.metrics])
     return answers
 
 

@@ -167,10 +167,12 @@ def test_exact_searches_find_the_least_cost(query: sts.Query, data: st.DataObjec
     check_exact(result, query)
 
 
-def check_all_pairs(model: Model, mode: DiagonalMode) -> None:
-    """Search between all cells of one map at uniform cost, and compare with the oracle."""
-    costs = ref.cell_costs(model, sts.table())
-    search = AStar(sts.grid_of(model), diagonal_mode=mode)
+def check_all_pairs(
+    model: Model, mode: DiagonalMode, mapping: dict[int, float] | None = None
+) -> None:
+    """Search between all cells of one map, and compare with the oracle."""
+    costs = ref.cell_costs(model, sts.table(mapping))
+    search = AStar(sts.grid_of(model), diagonal_mode=mode, profile=Profile(mapping))
     for start in costs:
         best = ref.distances(costs, start, mode, CostModel.ENTERED)
         for goal in costs:
@@ -202,6 +204,19 @@ def test_all_pairs_on_small_maps(shape: tuple[int, int], mode: DiagonalMode) -> 
     for number in range(12):
         walls = random.random(shape) < (0.15, 0.3, 0.45)[number % 3]
         check_all_pairs(Model(np.where(walls, 255, 0).astype(np.uint8)), mode)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dear", [(2.0, 5.0), (1.5, 3.0), (1.1, 40.0), (0.0, 1.0)])
+def test_all_pairs_on_small_maps_of_several_costs(
+    dear: tuple[float, float], mode: DiagonalMode
+) -> None:
+    random = np.random.default_rng(17)
+    for number in range(12):
+        shape = ((2, 8), (5, 4), (6, 6))[number % 3]
+        classes = random.choice(np.array([0, 1, 2, 255], np.uint8), shape, p=[0.3, 0.3, 0.2, 0.2])
+        check_all_pairs(Model(classes), mode, {0: 1.0, 1: dear[0], 2: dear[1]})
 
 
 @pytest.mark.soak

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from navserver.search.engine import LAST_STAMP
 from navserver.search.grid import MAX_SIDE
 from navserver.search.packed_nodes import (
@@ -13,8 +15,10 @@ from navserver.search.packed_nodes import (
     G_SHIFT,
     HAS_ARRIVAL,
     MAX_G,
+    N_STACKS,
     STAMP_AT,
     STRAIGHT,
+    push_stack_,
 )
 
 
@@ -54,3 +58,19 @@ def test_paths_are_ordered_rightly_unless_thousands_of_diagonals_apart() -> None
         true = p - q * math.sqrt(2)
         counted = p * STRAIGHT - q * DIAGONAL
         assert (true > 0) == (counted > 0)
+
+
+def test_a_stack_tells_in_time_that_it_is_full() -> None:
+    # Past its end lies the next stack, so no check of bounds would show an overflow.
+    capacity = 32
+    stacks = np.zeros(N_STACKS * capacity, np.int64)
+    heights = np.zeros(N_STACKS, np.int64)
+    occupied = np.zeros(1, np.uint64)
+    is_full = False
+    for height in range(1, capacity + 1):
+        is_full = push_stack_(stacks, heights, occupied, 5, 7, height)
+        assert heights[5] == height
+        assert is_full or height + 8 <= capacity, "an expansion may push eight more"
+    assert is_full
+    assert np.count_nonzero(stacks) == capacity
+    assert np.count_nonzero(stacks[5 * capacity : 6 * capacity]) == capacity
