@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import register_warm_up
-from navserver.search.fields import count_steps_, finish_, follow_, label_sources_, read_only
-from navserver.search.grid import Grid
+from navserver.search.fields import count_steps_, finish_, follow_, label_sources_
+from navserver.search.grid import Grid, read_only
 from navserver.search.movement import Movement, MovementOptions
 from navserver.search.nodes import CancelFlag, unpack_cells
 from navserver.search.validation import checked_number

@@ -7,7 +7,7 @@ them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ __all__ = [
     "forget_",
     "label_sources_",
     "read_",
-    "read_only",
     "targets_settled_",
     "trace_back_",
 ]
@@ -57,24 +56,6 @@ RUNNING, EXHAUSTED, SETTLED, CANCELLED, FULL = range(5)
     CURRENT_LIST, CURRENT_SIZE, NEXT_SIZE, HORIZON, RUN, BUCKET_EXPANDED, BUCKET_LABELLED,
     BUCKET, FREE_ENTRY, HEAP_SIZE, N_COUNTERS,
 ) = range(19)  # fmt: skip
-
-
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a view that cannot be written: kernels follow directions without a check.
-
-    Parameters
-    ----------
-    array : array
-        What a field keeps.
-
-    Returns
-    -------
-    array
-        Of the same memory.
-    """
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 class Field(NamedTuple):

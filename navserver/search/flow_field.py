@@ -17,14 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import kernel, register_warm_up, subkernel
 from navserver.search.costs import Terrain, cell_cost_
-from navserver.search.fields import (
-    NO_DIRECTION,
-    count_steps_,
-    finish_single_,
-    follow_,
-    read_only,
-)
-from navserver.search.grid import Grid
+from navserver.search.fields import NO_DIRECTION, count_steps_, finish_single_, follow_
+from navserver.search.grid import Grid, read_only
 from navserver.search.line_of_sight import sees_
 from navserver.search.movement import Movement, MovementOptions
 from navserver.search.moves import DX, DY

@@ -33,7 +33,16 @@ from navserver.search.validation import (
 )
 from navserver.status import CellError, InputError
 
-__all__ = ["DEFAULT_PROFILE", "MAX_SIDE", "SOLID", "CostModel", "DiagonalMode", "Grid", "Profile"]
+__all__ = [
+    "DEFAULT_PROFILE",
+    "MAX_SIDE",
+    "SOLID",
+    "CostModel",
+    "DiagonalMode",
+    "Grid",
+    "Profile",
+    "read_only",
+]
 
 _NO_CELL_SCALE = np.empty(0, np.float32)
 
@@ -184,18 +193,18 @@ class Grid:
     @property
     def classes(self) -> NDArray[np.uint8]:
         """uint8 array (height, width), a read-only view."""
-        return _read_only(self._classes)
+        return read_only(self._classes)
 
     @property
     def cell_scale(self) -> NDArray[np.float32] | None:
         """float32 array (height, width), a read-only view; None where every factor is 1."""
-        return None if self._scale is None else _read_only(self._scale)
+        return None if self._scale is None else read_only(self._scale)
 
     @property
     def layers(self) -> Mapping[str, NDArray[np.float32]]:
         """Overlays by name, float32 arrays (height, width), read-only views."""
         return MappingProxyType(
-            {name: _read_only(self._layer(name)) for name in sorted(self._layer_rows)}
+            {name: read_only(self._layer(name)) for name in sorted(self._layer_rows)}
         )
 
     def contains(self, cell: tuple[int, int]) -> bool:
@@ -380,7 +389,7 @@ class Grid:
         uint8 array (height, width)
             A read-only view.
         """
-        return _read_only(self._masks(Movement(profile, diagonal_mode)))
+        return read_only(self._masks(Movement(profile, diagonal_mode)))
 
     # What searches ask
 
@@ -980,7 +989,19 @@ def _count_classes(classes: NDArray[np.uint8]) -> NDArray[np.int64]:
     return counts
 
 
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written: kernels trust what it shows.
+
+    Parameters
+    ----------
+    array : array
+        What is kept.
+
+    Returns
+    -------
+    array
+        Of the same memory.
+    """
     view = array.view()
     view.flags.writeable = False
     return view

@@ -34,7 +34,6 @@ __all__ = ["RayHit", "RayHits", "line_of_sight", "raycast", "raycasts"]
 # of two of its lengths within 2**60.
 LATTICE_BITS = 16
 ONE = 1 << LATTICE_BITS
-CENTRE = ONE >> 1
 _LONGEST = 1 << 14
 
 # How `follow_` ended.
