@@ -64,9 +64,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"navserver: {error}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
-        # The reader has left; without this the interpreter complains when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return READER_LEFT
+    except OSError as error:
+        _drop_output()
+        print(f"navserver: output: {error}; make room, or write elsewhere", file=sys.stderr)
+        return BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
+
+
+def _drop_output() -> None:
+    """Leave nothing that the interpreter would fail to flush at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

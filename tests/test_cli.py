@@ -76,6 +76,22 @@ def test_reader_that_leaves_early(tmp_path: Path) -> None:
     process.stderr.close()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_output_that_cannot_be_written(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        process = subprocess.run(
+            [sys.executable, "-m", "navserver", "query", "builtin:rooms", "connected"],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)},
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (process.returncode, process.stderr.count("\n")) == (2, 1)
+    assert "output: " in process.stderr
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["--version"])
