@@ -16,14 +16,21 @@ from navserver.search.astar import AStar, Outputs
 from navserver.search.bucket_engine import N_BUCKETS
 from navserver.search.canonical_engine import N_STACKS
 from navserver.search.costs import SQRT2
-from navserver.search.engine import BUCKETS, CANONICAL, HEAP, Request, Scratch
+from navserver.search.engine import BUCKETS, CANONICAL, HEAP, MULTIPLES, Request, Scratch
 from navserver.search.grid import Grid
 from navserver.search.heuristics import least_unit_cost
 from navserver.search.nodes import CancelFlag, OpenList
 from navserver.search.results import PathResult
 
-ENGINES = (HEAP, BUCKETS, CANONICAL)
-ENGINE_NAMES = {HEAP: "heap", BUCKETS: "buckets", CANONICAL: "canonical"}
+ENGINE_NAMES = {
+    HEAP: "heap",
+    BUCKETS: "buckets",
+    CANONICAL: "canonical",
+    MULTIPLES: "multiples",
+}
+ENGINES = tuple(ENGINE_NAMES)
+# Those that serve even cost.
+EVEN_ENGINES = (HEAP, BUCKETS, CANONICAL)
 # An expansion may add eight entries; stacks tell that they are full ten before they are.
 LEAST_CAPACITY = 16
 
@@ -33,8 +40,9 @@ def forced(engine: int, **changes: Any) -> Iterator[None]:
     """Searches made inside use an engine, and may have other fields of the request changed.
 
     CANONICAL is never forced: the caller's map must be one that it serves, and stays with it
-    until a path is too long. BUCKETS get the finest rate that keeps the open list in one turn;
-    costs too far apart for that stay with the heap, since wide buckets would reopen without end.
+    until a path is too long. Nor is MULTIPLES: other maps get what serves them. BUCKETS get the
+    finest rate that keeps the open list in one turn; costs too far apart for that stay with the
+    heap, since wide buckets would reopen without end.
     """
     made = AStar._make_request
 
@@ -44,6 +52,9 @@ def forced(engine: int, **changes: Any) -> Iterator[None]:
             if keywords.get("is_long"):
                 return request
             assert request.engine == CANONICAL, "not a map for this engine"
+        elif engine == MULTIPLES:
+            if request.engine != MULTIPLES:
+                return request
         elif engine == BUCKETS and request.engine != BUCKETS:
             overriding = bool(keywords.get("overriding"))
             _, greatest = self._grid.cost_range(self._movement, ignoring=overriding)
@@ -206,8 +217,8 @@ def tiled(patterns: NDArray[Any], wall: Any) -> tuple[NDArray[Any], NDArray[np.i
 
 
 def open_list_size(search: AStar) -> int:
-    """Entries that the open list of the chosen engine has room for, of each stack for CANONICAL."""
+    """Entries that the open list of the chosen engine has room for, or each of its stacks."""
     scratch = search._scratch
-    if engine_of(search) == CANONICAL:
+    if engine_of(search) >= CANONICAL:
         return scratch.stacks.size // N_STACKS
     return scratch.heap.f.size if engine_of(search) == HEAP else scratch.entry_cell.size

@@ -289,7 +289,7 @@ def conclude_(
         detail |= D_EXPANSION_LIMIT
     elif outcome == EXHAUSTED and counters[COST_PRUNED]:
         # The end of fixed point, or the limit that was asked for.
-        is_short = request.engine == CANONICAL
+        is_short = request.engine >= CANONICAL
         is_short = is_short and real_g_(request, request.max_g + 1) < request.max_cost
         summary[S_STATUS] = TOO_LONG if is_short else LIMIT
         detail |= D_COST_LIMIT
@@ -916,7 +916,7 @@ class AStar:
         if costs is None or self._movement.cost_model != CostModel.ENTERED:
             return request
         for parts in range(1, 9):
-            base = costs[0] / parts
+            base = float(costs[0]) / parts
             multiples = np.rint(costs / base)
             if multiples[-1] > _MAX_MULTIPLE:
                 return request

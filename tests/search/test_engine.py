@@ -23,7 +23,7 @@ from navserver.status import CellError, Detail, Status
 from tests import engines as eng
 from tests import reference as ref
 from tests import strategies as sts
-from tests.engines import ENGINE_NAMES, ENGINES
+from tests.engines import ENGINE_NAMES, ENGINES, EVEN_ENGINES
 from tests.reference_engines import graph
 
 MODES = list(DiagonalMode)
@@ -54,8 +54,14 @@ EVEN_COSTS = (1.0, 0.1, 7.3, 1e-3, 1e-30, 1e30)
 def queries_for(
     draw: st.DrawFn, engine: int, max_side: int = sts.MAX_SIDE, *, changes: bool = True
 ) -> sts.Query:
-    """A query that the engine can serve: even costs for CANONICAL, any for the others."""
-    query = draw(sts.queries(max_side, changes=changes and engine != CANONICAL))
+    """A query that the engine can serve: even costs for CANONICAL, classes for MULTIPLES."""
+    query = draw(sts.queries(max_side, changes=changes and engine < CANONICAL))
+    if engine == MULTIPLES:
+        base = draw(st.sampled_from(EVEN_COSTS))
+        multiples = draw(st.sampled_from(((1, 2, 5, 3), (2, 3, 4, 7), (1, 20, 1, 2), (4, 5, 6, 1))))
+        query.costs_of_classes = {i: base * 0.25 * n for i, n in enumerate(multiples)}
+        query.cost_model, query.model.layers, query.overlays = 0, {}, None
+        query.model.cell_scale = None
     if engine == CANONICAL:
         cost = draw(st.sampled_from(EVEN_COSTS))
         query.costs_of_classes = dict.fromkeys(range(4), cost)
@@ -115,7 +121,7 @@ def check(result: PathResult, query: sts.Query, weight: float = 1.0) -> None:
 def test_each_engine_finds_the_least_cost(engine: int, data: st.DataObject) -> None:
     query = data.draw(queries_for(engine))
     allowed = sts.heuristics_for(query.diagonal_mode)
-    if engine == CANONICAL:
+    if engine >= CANONICAL:
         allowed = allowed.filter(lambda heuristic: heuristic != Heuristic.EUCLIDEAN)
     check(run(engine, query, heuristic=data.draw(allowed)), query)
 
@@ -126,7 +132,7 @@ def test_each_engine_keeps_the_bound_of_a_weight(engine: int, data: st.DataObjec
     query = data.draw(queries_for(engine))
     allowed = sts.heuristics_for(query.diagonal_mode)
     weights = [1.0, 1.001, 1.5, 2.0, math.pi, 4.0]
-    if engine == CANONICAL:
+    if engine >= CANONICAL:
         allowed = allowed.filter(lambda heuristic: heuristic != Heuristic.EUCLIDEAN)
     else:
         weights += [5.0, 60.0, 1e6]
@@ -188,7 +194,7 @@ def compare_on_large_maps(seed: int, side: int, starts: int, goals: int) -> int:
             steps = graph(np.where(blocked, np.inf, 1.0), mode)
             expected = dijkstra(steps, indices=sources)[:, ends]
             pairs = sources.repeat(goals), np.tile(ends, starts)
-            for engine in ENGINES:
+            for engine in EVEN_ENGINES:
                 search = eng.searcher(grid, engine, diagonal_mode=mode)
                 found = eng.many_costs(search, *pairs).reshape(starts, goals)
                 where = f"{name}, {mode.name}, {ENGINE_NAMES[engine]}, seed {seed}"
@@ -207,6 +213,41 @@ def test_engines_agree_with_scipy_on_large_maps() -> None:
 def test_engines_agree_with_scipy_on_many_large_maps(seed: int) -> None:
     side = (200, 300, 400, 512)[seed % 4]
     compare_on_large_maps(seed + 10, side, 10, 40)
+
+
+def check_weights_on_large_maps(seed: int, side: int, pairs: int) -> None:
+    """Where f falls on the way, entries must not end up behind the current bucket."""
+    random = np.random.default_rng(seed)
+    for name, blocked in large_maps(seed, side).items():
+        scales = {
+            "even": np.ones(blocked.shape),
+            "uneven": np.exp(random.uniform(0.0, 5.0, blocked.shape)),
+        }
+        starts, goals = random.choice(np.flatnonzero(~blocked.reshape(-1)), (2, pairs))
+        for (kind, scale), mode in itertools.product(scales.items(), MODES):
+            grid = Grid.from_blocked(blocked, cell_scale=scale)
+            exact = eng.searcher(grid, HEAP, diagonal_mode=mode)
+            least = eng.many_costs(exact, starts, goals)
+            reached = np.isfinite(least)
+            for engine in EVEN_ENGINES[: 3 if kind == "even" else 2]:
+                for weight in (1.02, 1.1, 1.5, 3.0):
+                    search = eng.searcher(grid, engine, diagonal_mode=mode, weight=weight)
+                    found = eng.many_costs(search, starts, goals)
+                    where = f"{name}, {kind}, {mode.name}, {ENGINE_NAMES[engine]}, {weight}"
+                    np.testing.assert_array_equal(np.isfinite(found), reached, where)
+                    bound = weight * least[reached] * (1 + RELATIVE)
+                    assert (found[reached] <= bound).all(), where
+
+
+@pytest.mark.slow
+def test_engines_keep_the_bound_of_a_weight_on_large_maps() -> None:
+    check_weights_on_large_maps(5, 90, 20)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(4))
+def test_engines_keep_the_bound_of_a_weight_on_many_large_maps(seed: int) -> None:
+    check_weights_on_large_maps(seed + 30, 150, 80)
 
 
 def compare_costs_on_large_maps(seed: int, side: int, starts: int, goals: int) -> None:
@@ -352,7 +393,7 @@ def test_edits_change_the_engine_and_keep_the_scratch() -> None:
 def test_slices_and_growth_change_nothing(engine: int, data: st.DataObject) -> None:
     query = data.draw(queries_for(engine))
     heuristic = st.sampled_from(Heuristic)
-    if engine == CANONICAL:
+    if engine >= CANONICAL:
         heuristic = heuristic.filter(lambda value: value != Heuristic.EUCLIDEAN)
     options = {
         **query.options(),
@@ -456,7 +497,7 @@ def small_case(engine: int, seed: int) -> tuple[Grid, dict[str, Any]]:
     options = {
         "profile": Profile(costs),
         "diagonal_mode": MODES[seed % 4],
-        "cost_model": CostModel(seed % 3),
+        "cost_model": CostModel.ENTERED if engine == MULTIPLES else CostModel(seed % 3),
         "weight": (1.0, 1.0, 2.0)[seed // 4 % 3],
     }
     return Grid(classes), options
@@ -572,7 +613,7 @@ def test_partial_paths_end_alike_in_every_engine(seed: int, mode: DiagonalMode) 
     grid = Grid.from_blocked(blocked)
     results = [
         eng.find(grid, engine, start, goal, diagonal_mode=mode, allow_partial=True)
-        for engine in ENGINES
+        for engine in EVEN_ENGINES
     ]
     assert {result.status for result in results} == {Status.PARTIAL}
     assert len({result.detail for result in results}) == 1

@@ -4,17 +4,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import dijkstra
 
 from navserver.search.astar import AStar, find_path
 from navserver.search.engine import BUCKETS, HEAP, MULTIPLES
 from navserver.search.grid import CostModel, DiagonalMode, Grid, Profile
 from navserver.search.nodes import SearchTrace
+from navserver.search.packed_nodes import MAX_G, STRAIGHT
 from navserver.status import Detail, Status
 from tests import reference as ref
 from tests import strategies as sts
-from tests.engines import forced
+from tests.engines import forced, many_costs, serpentine_map, tiled
+from tests.reference_engines import all_pairs, graph
 
 RELATIVE = 1e-9
+# Diagonal steps are short by so much in fixed point, and with them the order of paths.
+ROUNDED = 1.1e-8
 FAMILIES = (
     [1, 2, 5],
     [1, 1.5],
@@ -165,3 +170,94 @@ def test_each_limit_of_expansions_is_kept() -> None:
         result = find_path(grid, (0, 0), (11, 11), max_expansions=limit, **options)
         assert result.found == (limit >= full)
         assert result.metrics.expanded == min(limit, full)
+
+
+@pytest.mark.parametrize("mode", DiagonalMode)
+def test_a_path_beyond_fixed_point_is_found_in_float64(mode: DiagonalMode) -> None:
+    grid = class_map(20, 4, 3, 0.15)
+    options = {"profile": Profile({0: 1, 1: 2, 2: 5}), "diagonal_mode": mode}
+    with forced(HEAP):
+        exact = AStar(grid, **options).find_path((0, 0), (19, 19))  # type: ignore[arg-type]
+    assert exact.found
+    for limit, status in [
+        (None, Status.FOUND),
+        (1e300, Status.FOUND),
+        (exact.cost, Status.FOUND),
+        (exact.cost * (1 - 1e-6), Status.LIMIT),
+        (5.0, Status.LIMIT),
+    ]:
+        # As if there were fixed point for a cost of 12 only.
+        reach = 12 if limit is None else min(12, limit)
+        with forced(MULTIPLES, max_g=int(reach * STRAIGHT)):
+            search = AStar(grid, max_cost=limit, **options)  # type: ignore[arg-type]
+            search.prepare()
+            assert search._request.engine == MULTIPLES
+            result = search.find_path((0, 0), (19, 19))
+        assert result.status == status
+        if result.found:
+            assert result.cost == pytest.approx(exact.cost, rel=1e-12)
+            assert search._request.engine == BUCKETS
+
+
+@pytest.mark.slow
+def test_a_dear_corridor_beyond_fixed_point() -> None:
+    blocked = serpentine_map(960)
+    grid = Grid(np.where(blocked, 255, 1).astype(np.uint8))
+    grid.set_cell((0, 0), 0)
+    search = AStar(grid, profile=Profile({0: 7, 1: 50}))
+    search.prepare()
+    assert search._request.engine == MULTIPLES
+    length = int((~blocked).sum()) - 1
+    assert length * 50 * STRAIGHT > MAX_G
+    result = search.find_path((0, 0), (0, 959))
+    assert (result.status, result.cost) == (Status.FOUND, 50.0 * length)
+
+
+def check_multiples_with_scipy(seed: int, side: int, starts: int, goals: int) -> None:
+    random = np.random.default_rng(seed)
+    for costs in ([1, 2, 5], [3, 4, 7, 11], [1, 1.5, 2.25], [1, 25]):
+        classes = random.integers(0, len(costs), (side, side), np.uint8)
+        blocked = random.random((side, side)) < random.uniform(0.0, 0.3)
+        grid = Grid(np.where(blocked, np.uint8(255), classes))
+        free = np.flatnonzero(~blocked.reshape(-1))
+        table = np.where(blocked, np.inf, np.array(costs, float)[classes])
+        for mode in DiagonalMode:
+            search = AStar(grid, profile=Profile(dict(enumerate(costs))), diagonal_mode=mode)
+            search.prepare()
+            assert search._request.engine == MULTIPLES
+            sources, ends = random.choice(free, starts), random.choice(free, goals)
+            expected = dijkstra(graph(table, mode), indices=sources)[:, ends]
+            found = many_costs(search, sources.repeat(goals), np.tile(ends, starts))
+            np.testing.assert_allclose(found.reshape(expected.shape), expected, ROUNDED)
+
+
+@pytest.mark.slow
+def test_large_maps_cost_what_scipy_finds() -> None:
+    check_multiples_with_scipy(1, 120, 3, 20)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(6))
+def test_many_large_maps_cost_what_scipy_finds(seed: int) -> None:
+    check_multiples_with_scipy(seed + 10, (150, 300, 512)[seed % 3], 8, 40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", DiagonalMode)
+def test_all_pairs_on_small_maps(mode: DiagonalMode) -> None:
+    for seed, shape in enumerate([(3, 3), (2, 6), (4, 4)]):
+        random = np.random.default_rng(seed)
+        costs = random.choice([1.0, 2.0, 5.0, 25.0], (300, *shape))
+        costs[random.random(costs.shape) < 0.25] = np.inf
+        map_, flat = tiled(costs, np.inf)
+        classes = np.where(np.isinf(map_), 255, map_).astype(np.uint8)
+        profile = Profile({1: 1, 2: 2, 5: 5, 25: 25})
+        search = AStar(Grid(classes), profile=profile, diagonal_mode=mode)
+        search.prepare()
+        assert search._request.engine == MULTIPLES
+        cells = flat.shape[1]
+        found = many_costs(
+            search, flat.repeat(cells, axis=1).reshape(-1), np.tile(flat, (1, cells)).reshape(-1)
+        )
+        expected = all_pairs(costs, mode)
+        np.testing.assert_allclose(found.reshape(expected.shape), expected, 1e-12, 1e-12)
