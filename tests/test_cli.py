@@ -78,7 +78,7 @@ def test_reader_that_leaves_early(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_output_that_cannot_be_written(tmp_path: Path) -> None:
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         process = subprocess.run(
             [sys.executable, "-m", "navserver", "query", "builtin:rooms", "connected"],
             env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)},
