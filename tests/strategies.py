@@ -27,7 +27,7 @@ from tests.reference import Cell, Model
 _INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}
 _UNTIMED: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile(
-    "navserver", max_examples=40 if _INTERPRETED else 200, derandomize=True, **_UNTIMED
+    "navserver", max_examples=12 if _INTERPRETED else 200, derandomize=True, **_UNTIMED
 )
 settings.register_profile("navserver-soak", max_examples=3000, **_UNTIMED)
 settings.load_profile("navserver-soak" if "--soak" in sys.argv else "navserver")

@@ -8,6 +8,7 @@ for the weight.
 from __future__ import annotations
 
 import math
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -568,8 +569,11 @@ class AStar:
         islands: bool = False,
         **movement: Unpack[MovementOptions],
     ) -> None:
+        if not isinstance(grid, Grid):
+            raise InputError("grid", type(grid), "is not a Grid", "make one of the map first")
         self._grid = grid
         self._movement = Movement(**movement)
+        self._in_use = threading.Lock()
         if heuristic is None:
             heuristic = best_heuristic(self._movement.diagonal_mode)
         self._heuristic = checked_enum("heuristic", heuristic, Heuristic)
@@ -642,20 +646,24 @@ class AStar:
             )
             self.advance(UNLIMITED)
             return self.finish()
-        self._search = None
-        grid = self._grid
-        starts, goals = self._ends
-        starts[0] = grid.flat_index(start, "start")
-        goals[0] = grid.flat_index(goal, "goal")
-        if self._prepared_version != grid.version:
-            self.prepare()
-        if self._islands is not None and self._are_apart(int(starts[0]), int(goals[0])):
-            self.begin(start, goal)
-            return self.finish()
-        self._outputs.state[:] = 0
-        outputs = self.run(starts, goals, self._outputs, cancel or _NEVER)
-        self._outputs = outputs
-        return self._result(outputs, start, goal, grid.version)
+        if not self._in_use.acquire(blocking=False):
+            raise _in_use_error()
+        try:
+            self._search = None
+            grid = self._grid
+            starts, goals = self._ends
+            starts[0] = grid.flat_index(start, "start")
+            goals[0] = grid.flat_index(goal, "goal")
+            if self._prepared_version != grid.version:
+                self.prepare()
+            if self._islands is None or not self._are_apart(int(starts[0]), int(goals[0])):
+                self._outputs.state[:] = 0
+                self._outputs = self.run(starts, goals, self._outputs, cancel or _NEVER)
+                return self._result(self._outputs, start, goal, grid.version)
+        finally:
+            self._in_use.release()
+        self.begin(start, goal)
+        return self.finish()
 
     def run(
         self,
@@ -767,6 +775,15 @@ class AStar:
             raise InputError("expansions", expansions, "is not a budget", "give 1 or more")
         counters = self._scratch.counters
         last = min(int(counters[EXPANDED]) + int(expansions), UNLIMITED)
+        if not self._in_use.acquire(blocking=False):
+            raise _in_use_error()
+        try:
+            return self._advance(search, last)
+        finally:
+            self._in_use.release()
+
+    def _advance(self, search: _Search, last: int) -> bool:
+        counters = self._scratch.counters
         while not search.is_done:
             search.outcome = advance_(
                 last - int(counters[EXPANDED]),
@@ -1007,6 +1024,12 @@ class AStar:
                 map_version,
             )
         )
+
+
+def _in_use_error() -> InputError:
+    return InputError(
+        "search", "AStar", "is at work in another thread", "give each thread an AStar of its own"
+    )
 
 
 class _Search:

@@ -32,7 +32,7 @@ from navserver.search.movement import Movement, MovementOptions
 from navserver.search.nodes import CancelFlag
 from navserver.search.results import PathResult, ResultRow
 from navserver.search.validation import checked_array, checked_count
-from navserver.status import CellError, InputError, Status
+from navserver.status import CellError, GridChangedError, InputError, Status
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -221,6 +221,8 @@ class BatchSearch:
         ------
         CellError
             If a cell lies outside the map; names its row.
+        GridChangedError
+            If the grid was edited meanwhile.
         InputError
             If it has been closed.
         """
@@ -230,6 +232,7 @@ class BatchSearch:
         start_flat = self._grid.flat_indices(starts, "starts")
         goal_flat = self._grid.flat_indices(goals, "goals")
         rows = np.arange(start_flat.size)
+        version = self._grid.version
         for search in self._searches:
             search.prepare()
         if self._islands:
@@ -241,6 +244,11 @@ class BatchSearch:
             cancel or CancelFlag(),
             progress,
         )
+        if self._grid.version != version:
+            raise GridChangedError(
+                f"the grid went from version {version} to {self._grid.version} during the batch; "
+                "edit it between batches"
+            )
         if self._islands:
             summary, totals = _spread(summary, totals, rows, start_flat.size)
         offsets = np.zeros(start_flat.size + 1, np.int64)

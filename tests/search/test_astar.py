@@ -1263,3 +1263,25 @@ def test_the_largest_map_takes_the_memory_that_it_states() -> None:
         assert grid.memory_bytes()["total"] == 2 * cells
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.slow
+def test_a_searcher_in_use_refuses_another_thread() -> None:
+    search = AStar(Grid.filled(2500, 2500), heuristic=Heuristic.ZERO)
+    search.find_path((0, 0), (1, 1))
+    cancel = CancelFlag()
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(search.find_path, (0, 0), (2499, 2499), cancel=cancel)
+        while not search._in_use.locked():
+            pass
+        with pytest.raises(InputError, match="in another thread"):
+            search.find_path((0, 0), (1, 1))
+        cancel.set()
+        running.result()
+    assert search.find_path((0, 0), (1, 1)).found
+
+
+def test_a_map_that_is_no_grid_is_refused() -> None:
+    array: Any = np.zeros((3, 3))
+    with pytest.raises(InputError, match=r"grid: .*ndarray.* is not a Grid"):
+        find_path(array, (0, 0), (1, 1))

@@ -12,7 +12,7 @@ from navserver.search.astar import AStar
 from navserver.search.batch import BatchSearch, PathBatch, find_paths
 from navserver.search.grid import CostModel, DiagonalMode, Grid
 from navserver.search.nodes import CancelFlag
-from navserver.status import CellError, InputError, Status
+from navserver.status import CellError, GridChangedError, InputError, Status
 from tests import strategies as sts
 
 
@@ -56,6 +56,7 @@ def test_each_row_is_what_a_single_search_returns(query: sts.Query, data: st.Dat
         np.testing.assert_array_equal(row.cells, single.cells)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("costs", [None, (1, 5), (0, 3)], ids=["uniform", "costs", "zeros"])
 def test_threads_change_no_byte(costs: tuple[int, int] | None) -> None:
     scale = None
@@ -69,6 +70,7 @@ def test_threads_change_no_byte(costs: tuple[int, int] | None) -> None:
     assert set(batches[0].status) >= {Status.FOUND, Status.START_BLOCKED, Status.GOAL_BLOCKED}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", DiagonalMode)
 def test_islands_answer_what_searches_would(mode: DiagonalMode) -> None:
     grid = random_grid(50, 5)
@@ -86,6 +88,7 @@ def test_islands_answer_what_searches_would(mode: DiagonalMode) -> None:
             grid.set_rectangle((5 * edit, 10), (20, 2), 255 if edit % 2 == 0 else 0)
 
 
+@pytest.mark.slow
 def test_a_searcher_that_asks_islands_finds_what_another_does() -> None:
     grid = random_grid(40, 8)
     asking, plain = AStar(grid, islands=True), AStar(grid)
@@ -99,6 +102,7 @@ def test_a_searcher_that_asks_islands_finds_what_another_does() -> None:
         np.testing.assert_array_equal(one.cells, other.cells)
 
 
+@pytest.mark.slow
 def test_islands_spare_the_search_for_a_goal_out_of_reach() -> None:
     grid = Grid.filled(200, 200)
     grid.set_rectangle((100, 0), (1, 200), 255)
@@ -132,6 +136,7 @@ def test_an_empty_batch() -> None:
     assert seen == [(0, 0)]
 
 
+@pytest.mark.slow
 def test_progress_reaches_the_end() -> None:
     seen: list[tuple[int, int]] = []
     starts, goals = random_pairs(20, 333, 1)
@@ -141,6 +146,7 @@ def test_progress_reaches_the_end() -> None:
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
+@pytest.mark.slow
 def test_a_progress_that_raises_leaves_the_pool_usable() -> None:
     def fail(*_: int) -> None:
         raise RuntimeError("enough")
@@ -210,6 +216,7 @@ def test_edits_between_batches_are_seen() -> None:
         assert search.find_paths((0, 0), (8, 0)).cost.tolist() == [16.0]
 
 
+@pytest.mark.slow
 def test_paths_longer_than_the_room_made_for_them() -> None:
     # A single corridor: every path is far longer than the cells that a query gets at first.
     blocked = np.zeros((101, 101), bool)
@@ -245,3 +252,13 @@ def test_what_is_no_list_of_cells_is_refused(cells: Any) -> None:
         find_paths(Grid.filled(4, 4), cells, [(1, 1)])
     with pytest.raises(CellError, match="goals"):
         find_paths(Grid.filled(4, 4), [(1, 1)], cells)
+
+
+def test_an_edit_during_a_batch_is_told() -> None:
+    grid = Grid.filled(9, 9)
+
+    def edit(*_: int) -> None:
+        grid.set_cell((4, 4), 255)
+
+    with BatchSearch(grid, threads=1) as search, pytest.raises(GridChangedError, match="version 1"):
+        search.find_paths([(0, 0)] * 5, [(8, 8)] * 5, progress=edit)
