@@ -226,6 +226,7 @@ def test_the_width_of_a_bucket_changes_no_cost(coarser: float) -> None:
     np.testing.assert_allclose(eng.many_costs(coarse, starts, goals), expected, 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [1.0, 1.3, 3.0, 100.0, 1500.0])
 def test_weights_stay_within_one_turn(weight: float) -> None:
     random = np.random.default_rng(10)

@@ -100,6 +100,7 @@ def test_f_never_falls_under_an_exact_estimate(mode: DiagonalMode) -> None:
     assert (f <= result.cost * (1 + 1e-12)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [1.0, 4.5, 1e4, 1e100, 1e300])
 def test_weights_without_bounds(weight: float) -> None:
     random = np.random.default_rng(3)
