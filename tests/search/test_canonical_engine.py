@@ -297,3 +297,12 @@ def test_a_corridor_of_three_million_cells(sliced: bool) -> None:
 @pytest.mark.parametrize("sliced", [False, True], ids=["whole", "sliced"])
 def test_a_corridor_of_eight_million_cells(sliced: bool) -> None:
     check_serpentine(4096, sliced=sliced)
+
+
+def test_a_limit_within_fixed_point_needs_no_other_engine() -> None:
+    grid = Grid.filled(30, 30)
+    for limit in (0.0, 0.3, 5.0, 28.999):
+        search = AStar(grid, max_cost=limit)
+        result = search.find_path((0, 0), (29, 0))
+        assert (result.status, result.detail) == (Status.LIMIT, Detail.COST_LIMIT)
+        assert eng.engine_of(search) == CANONICAL
