@@ -740,7 +740,9 @@ class AStar:
         if blocked.size or ignored.size:
             request = self._make_request(overriding=True)
             closes, opens = grid.space(self._movement).anchors(blocked, ignored)
-        self._use_scratch(_scratch_with(self._scratch, request.engine, grid.size))
+        scratch = _scratch_with(self._scratch, request.engine, grid.size)
+        if scratch is not self._scratch:
+            self._use_scratch(scratch)
         query = Query(start_flat, goal_flat, goal_flat % grid.width, goal_flat // grid.width)
         ends = begin_(self._terrain, request, query, self._scratch, closes, opens)
         self._search = _Search(

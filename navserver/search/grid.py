@@ -503,21 +503,6 @@ class Grid:
             bounds += weight * np.array(self._layer_extremes[row].extremes())
         return float(bounds[0]), float(bounds[1])
 
-    def least_cost(self, movement: Movement) -> float:
-        """Return the lower bound of `cost_range`.
-
-        Parameters
-        ----------
-        movement : Movement
-            What the body pays.
-
-        Returns
-        -------
-        float
-            At least 0.
-        """
-        return self.cost_range(movement)[0]
-
     def class_costs(self, movement: Movement) -> NDArray[np.float64] | None:
         """Return the costs of the classes on the map, if nothing else adds to them.
 
