@@ -1,13 +1,14 @@
 """The only importer of numba: kernel decorators, the cache folder, warm-up.
 
 Numba checks only a kernel's own file before it reuses a cached one, so a caller would keep the
-old body of a callee edited elsewhere. All kernels are therefore cached in a folder named by a
-digest of the package's sources: any edit starts a new folder.
+old body of a callee edited elsewhere. The kernels of a floor are therefore cached in a folder
+named by a digest of its sources and of those below it: an edit to any of them starts a new folder.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import re
@@ -48,11 +49,25 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
 _STALE_AFTER_SECONDS = 30 * 24 * 3600
 
 
-def _sources_digest() -> str:
-    """Return a digest of the package's sources and of the options that change compiled code."""
+# The folders that hold kernels, lowest first; each calls only kernels of its own and below.
+_FLOORS = ("search", "navmesh", "movers")
+
+
+def _floor_of(module: str) -> str:
+    names = module.split(".")[1:2]
+    return names[0] if names and names[0] in _FLOORS else _FLOORS[-1]
+
+
+@functools.cache
+def _sources_digest(floor: str) -> str:
+    """Return a digest of what the compiled kernels of one floor hang on."""
     package = Path(__file__).parent
     digest = hashlib.sha256(repr(bool(config.BOUNDSCHECK)).encode())
-    for source in sorted(package.rglob("*.py")):
+    below = _FLOORS[: _FLOORS.index(floor) + 1]
+    sources = [package / "_jit.py", package / "status.py"]
+    for name in below:
+        sources += sorted((package / name).rglob("*.py"))
+    for source in sources:
         digest.update(source.relative_to(package).as_posix().encode())
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
@@ -96,29 +111,32 @@ def _remove_stale(parent: Path, keep: str) -> None:
                     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _find_cache_folder() -> Path | None:
-    digest = _sources_digest()
-    for parent in _cache_parents():
-        folder = parent / digest
-        is_new = not folder.exists()
-        if _writable(folder):
-            if is_new:
-                _remove_stale(parent, digest)
-            else:
-                with contextlib.suppress(OSError):
-                    os.utime(folder)
-            return folder
-    return None
+_CACHE_FOLDER = None if config.DISABLE_JIT else next(filter(_writable, _cache_parents()), None)
 
 
-_CACHE_FOLDER = None if config.DISABLE_JIT else _find_cache_folder()
+@functools.cache
+def _folder_of(floor: str) -> Path | None:
+    """Return where the kernels of a floor are cached."""
+    if _CACHE_FOLDER is None:
+        return None
+    folder = _CACHE_FOLDER / _sources_digest(floor)
+    try:
+        if folder.exists():
+            os.utime(folder)
+        else:
+            folder.mkdir(exist_ok=True)
+            _remove_stale(_CACHE_FOLDER, folder.name)
+    except OSError:
+        return None
+    return folder
 
 
 def cache_folder() -> Path | None:
     """Return the folder of the compiled kernels, or None if no folder is writable.
 
-    The first writable one is taken of ``NAVSERVER_CACHE_DIR``, ``NUMBA_CACHE_DIR``, the user's
-    cache folder and the temporary folder. Without one, kernels are compiled in each process.
+    It has a folder for each state of the sources, removed when unused for a month. The first
+    writable one is taken of ``NAVSERVER_CACHE_DIR``, ``NUMBA_CACHE_DIR``, the user's cache folder
+    and the temporary folder. Without one, kernels are compiled in each process.
     """
     return _CACHE_FOLDER
 
@@ -147,10 +165,11 @@ def kernel(function: F) -> F:
     callable
         The compiled function, also entered in `KERNELS`.
     """
-    if _CACHE_FOLDER is None:
+    folder = _folder_of(_floor_of(function.__module__))
+    if folder is None:
         compiled = numba.njit(**_OPTIONS)(function)
     else:
-        with _numba_caches_in(_CACHE_FOLDER):
+        with _numba_caches_in(folder):
             compiled = numba.njit(**_OPTIONS, cache=True)(function)
     KERNELS[f"{function.__module__}.{function.__name__}"] = compiled
     return compiled

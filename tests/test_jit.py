@@ -156,7 +156,7 @@ from navserver.search.grid import Grid
 cost = find_path(Grid.filled(3, 1), (0, 0), (2, 0)).cost
 hits = sum(sum(k.stats.cache_hits.values()) for k in _jit.KERNELS.values())
 misses = sum(sum(k.stats.cache_misses.values()) for k in _jit.KERNELS.values())
-print(json.dumps([cost, hits, misses, str(_jit.cache_folder())]))
+print(json.dumps([cost, hits, misses, str(_jit._folder_of("search"))]))
 """
 
 
@@ -294,7 +294,7 @@ def test_kernels_stay_in_range(tmp_path: Path) -> None:
 
 @pytest.mark.jit
 def test_checked_and_unchecked_kernels_share_no_cache() -> None:
-    code = "from navserver import _jit; print(_jit.cache_folder())"
+    code = "from navserver import _jit; print(_jit._folder_of('search'))"
     assert run_python(code, NUMBA_BOUNDSCHECK="1") != run_python(code, NUMBA_BOUNDSCHECK=None)
 
 
