@@ -484,18 +484,22 @@ def lint(arguments: list[str]) -> int:
         raise Stop(f"lint takes no arguments, not {arguments[0]}: run `python3 dev.py lint`")
     ready_environment("lint", "test")
     modules = sorted(str(path) for path in (CHECKOUT / "navserver").rglob("*.py"))
+    addon = CHECKOUT / "godot_addon"
+    scripts = sorted(str(path) for path in addon.rglob("*.gd"))
     failed = []
-    for command in [
-        ["ruff", "check"],
-        ["ruff", "format", "--check"],
-        ["mypy"],
-        ["lint-imports"],
-        ["numpydoc", "lint", *modules],
+    for folder, command in [
+        (CHECKOUT, ["ruff", "check"]),
+        (CHECKOUT, ["ruff", "format", "--check"]),
+        (CHECKOUT, ["mypy"]),
+        (CHECKOUT, ["lint-imports"]),
+        (CHECKOUT, ["numpydoc", "lint", *modules]),
+        (addon, ["gdlint", *scripts]),
+        (addon, ["gdformat", "--check", *scripts]),
     ]:
-        name = " ".join(command[:2])
+        name = " ".join(part for part in command[:2] if not Path(part).is_absolute())
         print(f"dev.py: {name}", flush=True)
         program = shutil.which(command[0], path=str(VENV_BIN)) or command[0]
-        if subprocess.call([program, *command[1:]], cwd=CHECKOUT):
+        if subprocess.call([program, *command[1:]], cwd=folder):
             failed.append(name)
     print("dev.py: lint " + (f"failed: {', '.join(failed)}" if failed else "passed"), flush=True)
     return 1 if failed else 0
@@ -532,7 +536,7 @@ def godot(arguments: list[str]) -> int:
 COMMANDS = {
     "demo": (demo, "find a path on a built-in map and draw it into out/"),
     "test": (test, "run the tests; arguments go to pytest (--require-godot, --soak, --every N)"),
-    "lint": (lint, "ruff, mypy, import contracts and docstrings"),
+    "lint": (lint, "ruff, mypy, import contracts, docstrings, and the style of the addon"),
     "bench": (bench, "run a benchmark: bench NAME [--quick] [--json]"),
     "godot": (godot, "find a Godot and print path and version; --install fetches one on Debian"),
 }

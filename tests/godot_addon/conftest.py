@@ -1,0 +1,62 @@
+"""The addon's project, copied and imported once, with its GDScript tests to run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parent.parent.parent
+ADDON_PROJECT = CHECKOUT / "godot_addon"
+
+
+@dataclass(frozen=True)
+class Project:
+    """A Godot project in a folder that Godot may write to."""
+
+    godot: Path
+    folder: Path
+
+    def run(self, *arguments: str, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
+        """Run Godot over it without a window."""
+        return subprocess.run(
+            [str(self.godot), "--headless", "--path", str(self.folder), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+
+    def run_tests(self, *arguments: str, timeout: float = 240.0) -> int:
+        """Run GDScript tests, all of which have to pass; how many did."""
+        done = self.run("-s", "res://tests/run_tests.gd", "--", *arguments, timeout=timeout)
+        ended = re.search(r"^(\d+) passed, (\d+) failed$", done.stdout, re.MULTILINE)
+        assert ended is not None, done.stdout
+        assert ended[2] == "0", done.stdout
+        assert done.returncode == 0, done.stdout
+        return int(ended[1])
+
+
+def import_project(godot: Path, folder: Path) -> Project:
+    """Let Godot import a project; anything red on the way is a failure."""
+    project = Project(godot, folder)
+    done = project.run("--import")
+    assert done.returncode == 0, done.stdout
+    assert "ERROR" not in done.stdout, done.stdout
+    assert "WARNING" not in done.stdout, done.stdout
+    return project
+
+
+@pytest.fixture(scope="session")
+def addon_project(godot: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The whole project `godot_addon`."""
+    folder = tmp_path_factory.mktemp("godot") / "navserver"
+    shutil.copytree(ADDON_PROJECT, folder, ignore=shutil.ignore_patterns(".godot"))
+    return import_project(godot, folder)

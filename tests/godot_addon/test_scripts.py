@@ -1,0 +1,61 @@
+"""The addon's own tests in GDScript, and what holds for all of its scripts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.godot_addon.conftest import ADDON_PROJECT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.godot_addon.conftest import Project
+
+SCRIPTS = sorted(ADDON_PROJECT.rglob("*.gd"))
+
+
+@pytest.mark.godot
+def test_everything_that_needs_no_peer(addon_project: Project) -> None:
+    files = sorted((ADDON_PROJECT / "tests").glob("test_*.gd"))
+    methods = sum(path.read_text(encoding="utf-8").count("\nfunc test_") for path in files)
+    assert addon_project.run_tests() == methods > 0
+
+
+@pytest.mark.godot
+def test_the_runner_counts_what_goes_wrong(addon_project: Project) -> None:
+    broken = addon_project.folder / "tests" / "test_broken.gd"
+    broken.write_text(
+        'extends "test_case.gd"\n\n\n'
+        "func test_check() -> void:\n\tcheck_equal(1, 2)\n\n\n"
+        'func test_error() -> void:\n\tpush_error("on purpose")\n\n\n'
+        'func test_warning() -> void:\n\tpush_warning("on purpose")\n\n\n'
+        "func test_cut_off() -> void:\n\tawait tree.process_frame\n"
+        "\tvar nothing: Node = null\n\tnothing.queue_free()\n\n\n"
+        "func test_good() -> void:\n\tcheck(true)\n",
+        encoding="utf-8",
+    )
+    try:
+        done = addon_project.run("-s", "res://tests/run_tests.gd", "--", "test_broken")
+        assert "1 passed, 4 failed" in done.stdout
+        assert done.returncode == 1
+        broken.write_text("extends Nothing\n", encoding="utf-8")
+        done = addon_project.run("-s", "res://tests/run_tests.gd", "--", "test_broken")
+        assert "0 passed, 1 failed" in done.stdout
+        assert done.returncode == 1
+    finally:
+        broken.unlink()
+
+
+def warning_free(path: Path) -> bool:
+    return "@warning_ignore" not in path.read_text(encoding="utf-8")
+
+
+def test_no_script_of_the_addon_silences_a_warning() -> None:
+    assert all(warning_free(path) for path in SCRIPTS if "addons" in path.parts)
+
+
+def test_only_the_transport_names_a_socket() -> None:
+    named = {path.name for path in SCRIPTS if "StreamPeerTCP" in path.read_text(encoding="utf-8")}
+    assert named == {"transport.gd"}
