@@ -1,6 +1,10 @@
 """Pathfinding over flat arrays for games: the core of a sidecar for Godot and other engines."""
 
 from navserver._jit import warm_up
+from navserver.movers.columns import MoverState
+from navserver.movers.events import Events
+from navserver.movers.movers import Movers
+from navserver.movers.stepper import Stepper
 from navserver.search.astar import AStar, find_path
 from navserver.search.batch import BatchSearch, PathBatch, find_paths
 from navserver.search.clearance import distance_to_wall, fits
@@ -58,6 +62,7 @@ __all__ = [
     "Detail",
     "DiagonalMode",
     "DistanceMap",
+    "Events",
     "FlowField",
     "FlowFieldBuild",
     "FlowFields",
@@ -67,6 +72,8 @@ __all__ = [
     "InputError",
     "MapFileError",
     "Movement",
+    "MoverState",
+    "Movers",
     "NavserverError",
     "NearestGoal",
     "NoPathError",
@@ -80,6 +87,7 @@ __all__ = [
     "SearchMetrics",
     "SearchTrace",
     "Status",
+    "Stepper",
     "connected",
     "cost_matrix",
     "distance_map",

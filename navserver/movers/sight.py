@@ -1,0 +1,141 @@
+"""Whether a body may walk straight between points in cell space.
+
+The rule is that of `line_of_sight.raycast`: points are brought to its lattice, and the segment is
+followed exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from navserver._jit import kernel, register_warm_up, subkernel
+from navserver.search.grid import Grid
+from navserver.search.line_of_sight import ARRIVED, LATTICE_BITS, follow_, to_lattice_
+from navserver.search.movement import Movement
+
+__all__ = ["Ground", "cell_at_", "first_blocked_path_", "ground_of", "walkable_"]
+
+
+class Ground(NamedTuple):
+    """Where bodies of one movement may be, as kernels see it; flat arrays of the grid's own."""
+
+    masks: NDArray[np.uint8]
+    """Allowed moves of each cell."""
+    space: NDArray[np.uint8]
+    """What is on each cell."""
+    open_table: NDArray[np.uint8]
+    """Whether a body may stand on that."""
+    width: int
+    height: int
+    origin_x: int
+    origin_y: int
+
+
+def ground_of(grid: Grid, movement: Movement) -> Ground:
+    """Return the ground of a movement, valid for this version of the grid.
+
+    Parameters
+    ----------
+    grid : Grid
+        The map.
+    movement : Movement
+        What blocks a body.
+
+    Returns
+    -------
+    Ground
+        Not copied.
+    """
+    terrain = grid.terrain(movement)
+    return Ground(
+        terrain.masks, terrain.space, terrain.open_table, grid.width, grid.height,
+        *grid.region_position,
+    )  # fmt: skip
+
+
+@subkernel
+def cell_at_(ground: Ground, x: float, y: float) -> int:
+    """Return the flat index of the open cell that holds a point, -1 if there is none."""
+    column = x - ground.origin_x + 0.5
+    row = y - ground.origin_y + 0.5
+    # Written so that it is False for NaN.
+    if not (0.0 <= column < ground.width and 0.0 <= row < ground.height):
+        return -1
+    cell = math.floor(row) * ground.width + math.floor(column)
+    return cell if ground.open_table[ground.space[cell]] else -1
+
+
+@subkernel
+def walkable_(ground: Ground, x0: float, y0: float, x1: float, y1: float) -> bool:
+    """Return whether both points are in open cells and the segment between them is free."""
+    cell = cell_at_(ground, x0, y0)
+    goal = cell_at_(ground, x1, y1)
+    if cell < 0 or goal < 0:
+        return False
+    if cell == goal:
+        return True
+    how, reached = follow_(
+        ground.masks,
+        ground.width,
+        # Points are in the map, but rounding could carry one to the border that it does not own.
+        min(to_lattice_(x0 - ground.origin_x), (ground.width << LATTICE_BITS) - 1),
+        min(to_lattice_(y0 - ground.origin_y), (ground.height << LATTICE_BITS) - 1),
+        min(to_lattice_(x1 - ground.origin_x), (ground.width << LATTICE_BITS) - 1),
+        min(to_lattice_(y1 - ground.origin_y), (ground.height << LATTICE_BITS) - 1),
+    )
+    return bool(how == ARRIVED and reached == goal)
+
+
+@kernel
+def first_blocked_path_(
+    masks: NDArray[np.uint8],
+    space: NDArray[np.uint8],
+    open_table: NDArray[np.uint8],
+    width: int,
+    height: int,
+    origin_x: int,
+    origin_y: int,
+    movement: NDArray[np.uint8],
+    which: int,
+    position: NDArray[np.float32],
+    rows: NDArray[np.int64],
+    points: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Return the first route, and the waypoint in it, that cannot be walked to straight.
+
+    (-1, -1) if all can. Only movers of one movement are looked at. A route begins where its
+    mover is.
+    """
+    ground = Ground(masks, space, open_table, width, height, origin_x, origin_y)
+    for i in range(rows.size):
+        if movement[rows[i]] != which:
+            continue
+        x = position[rows[i], 0]
+        y = position[rows[i], 1]
+        for k in range(offsets[i], offsets[i + 1]):
+            if not walkable_(ground, x, y, points[k, 0], points[k, 1]):
+                return i, k - offsets[i]
+            x = points[k, 0]
+            y = points[k, 1]
+    return -1, -1
+
+
+def _warm_up() -> None:
+    ground = ground_of(Grid.filled(2, 1), Movement())
+    first_blocked_path_(
+        *ground,
+        np.zeros(1, np.uint8),
+        0,
+        np.zeros((1, 2), np.float32),
+        np.zeros(1, np.int64),
+        np.ones((1, 2), np.float32),
+        np.array([0, 1]),
+    )
+
+
+register_warm_up("walking in a straight line", _warm_up)

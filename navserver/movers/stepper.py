@@ -1,0 +1,171 @@
+"""`Stepper`: moves all movers for a span of time, as a list of phases.
+
+A step runs `Stepper.phases` in their order; `Stepper.__init__` is the one place that says which and
+in what order. A phase is an object with a name and two methods (`Phase`): `is_used` is asked at
+every step and has to be cheap, `run` does the work and returns how many movers it has flagged in
+the column `events`; only where one has does the step look for them.
+
+To add a phase: write its class beside its kernels, with what it needs given to its constructor
+(mostly the table `Movers` and the threads `Workers`), and enter it in `Stepper.__init__` where it
+belongs. A phase takes its arrays from `movers.columns` at every run, since they are replaced when
+the table grows, and shares its rows out by `Workers.run`: it may read any row of what earlier
+phases have left but writes only rows of the range it is called for. What one row reads of others it
+must not write in the same pass: then the result does not depend on the threads.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from navserver.movers.events import NO_EVENTS, Events, collect_events
+from navserver.movers.following import Walking
+from navserver.movers.movers import Movers
+from navserver.movers.workers import Workers
+from navserver.search.validation import checked_number
+from navserver.status import InputError
+
+__all__ = ["Phase", "Stepper"]
+
+LONGEST_STEP = 3600.0
+"""Most seconds that one step may span."""
+
+
+class Phase(Protocol):
+    """One part of a step."""
+
+    name: str
+    """How reports call it."""
+
+    def is_used(self) -> bool:
+        """Return whether there is something to do.
+
+        Returns
+        -------
+        bool
+            If False, it is not run in this step.
+        """
+
+    def run(self, dt: float) -> int:
+        """Do it.
+
+        Parameters
+        ----------
+        dt : float
+            Seconds that the step spans, 0 or more.
+
+        Returns
+        -------
+        int
+            0 if no mover was flagged in the column `events`.
+        """
+
+
+class Stepper:
+    """Moves a table of movers.
+
+    Parameters
+    ----------
+    movers : Movers
+        Whom. A table has one stepper at a time.
+    threads : int, optional
+        Default: one a core. Small tables are moved by the caller's thread alone. The result is the
+        same, bit for bit, for any number.
+
+    Raises
+    ------
+    InputError
+        If an option is out of its bounds.
+
+    Examples
+    --------
+    >>> from navserver.search.grid import Grid
+    >>> movers = Movers(Grid.filled(8, 8))
+    >>> unit = movers.add([(0, 0)], radius=0.4, max_speed=4.0)
+    >>> movers.set_paths(unit, [(3, 0), (3, 1)], [0, 2])
+    >>> stepper = Stepper(movers)
+    >>> stepper.step(0.5).arrived.tolist(), movers.of("position", unit).tolist()
+    ([], [[2.0, 0.0]])
+    >>> stepper.step(0.5).arrived.tolist() == unit.tolist()
+    True
+    """
+
+    def __init__(self, movers: Movers, *, threads: int | None = None) -> None:
+        if not isinstance(movers, Movers):
+            raise InputError("movers", movers, "is not a table of movers", "give Movers(grid)")
+        self.movers = movers
+        """Who is moved."""
+        self.workers = Workers(threads)
+        """The threads."""
+        self.phases: list[Phase] = [Walking(movers, self.workers)]
+        """What a step does, in this order."""
+
+    def step(self, dt: float) -> Events:
+        """Move everybody for a span of time.
+
+        Parameters
+        ----------
+        dt : float
+            Seconds, 0 to 3600. With 0 nobody moves.
+
+        Returns
+        -------
+        Events
+            What happened, and what was flagged between steps.
+
+        Raises
+        ------
+        InputError
+            If it is no such number; nothing has changed then.
+        """
+        seconds = _checked_seconds(dt)
+        flagged = self.movers.take_flagged()
+        for phase in self.phases:
+            if phase.is_used():
+                flagged += phase.run(seconds)
+        return self._collect(flagged)
+
+    def step_timed(self, dt: float) -> tuple[Events, dict[str, float]]:
+        """Move everybody, and tell what each phase took.
+
+        Parameters
+        ----------
+        dt : float
+            As for `step`.
+
+        Returns
+        -------
+        Events
+            As from `step`.
+        dict of str to float
+            Seconds by the name of each phase that was run, and ``events``.
+        """
+        seconds = _checked_seconds(dt)
+        times = {}
+        flagged = self.movers.take_flagged()
+        for phase in self.phases:
+            if phase.is_used():
+                begin = time.perf_counter()
+                flagged += phase.run(seconds)
+                times[phase.name] = time.perf_counter() - begin
+        begin = time.perf_counter()
+        events = self._collect(flagged)
+        times["events"] = time.perf_counter() - begin
+        return events, times
+
+    def close(self) -> None:
+        """End the threads; the stepper can still be used, and starts new ones then."""
+        self.workers.close()
+
+    def _collect(self, flagged: int) -> Events:
+        if not flagged:
+            return NO_EVENTS
+        return collect_events(self.movers.columns, self.movers.slots)
+
+
+def _checked_seconds(dt: float) -> float:
+    remedy = f"give seconds from 0 to {LONGEST_STEP:g}"
+    seconds = checked_number("dt", dt, 0.0, remedy)
+    if seconds > LONGEST_STEP:
+        raise InputError("dt", dt, "is out of bounds", remedy)
+    return seconds
