@@ -648,7 +648,7 @@ class Movers:
         ox, oy = grid.region_position
         cells = np.floor(points.astype(np.float64) + 0.5).astype(np.int64) - (ox, oy)
         on_axis = (cells >= 0) & (cells < (grid.width, grid.height))
-        inside: NDArray[np.bool_] = on_axis.all(axis=1)
+        inside = on_axis[:, 0] & on_axis[:, 1]
         cells[~inside] = 0
         is_open = np.zeros(len(points), np.bool_)
         for which in np.unique(movement).tolist():
