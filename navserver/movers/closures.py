@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from navserver._jit import kernel, register_warm_up, subkernel
 from navserver.movers.columns import Columns, MoverState
 from navserver.movers.sight import Ground, ground_of, walkable_
-from navserver.search.derived import Change, Space
+from navserver.search.derived import Change
 from navserver.search.grid import Grid
 from navserver.search.movement import Movement
 
@@ -32,15 +32,9 @@ _identities = count(1)
 
 
 class ClosedCells:
-    """The cells that have closed in one space, edit by edit; the grid keeps it current.
+    """The cells that have closed in one space, edit by edit; the grid keeps it current."""
 
-    Parameters
-    ----------
-    space : Space
-        The cells that a body may stand on.
-    """
-
-    def __init__(self, space: Space) -> None:
+    def __init__(self) -> None:
         self._edits: deque[NDArray[np.int64]] = deque(maxlen=_MOST_EDITS)
         self._n_edits = 0
         self.identity = next(_identities)
@@ -282,7 +276,7 @@ class Closures:
         grid = self._grid
         with grid.derived.lock:
             grid.space(movement)
-            return grid.derived.get(movement.space_key, "closed cells", ClosedCells)
+            return grid.derived.get(movement.space_key, "closed cells", lambda _: ClosedCells())
 
 
 def _warm_up() -> None:

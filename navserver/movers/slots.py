@@ -62,7 +62,8 @@ class Discs(NamedTuple):
     radius: NDArray[np.float64]
     nexts: NDArray[np.int32]
     heads: NDArray[np.int32]
-    count: NDArray[np.int64]
+    used: NDArray[np.int64]
+    """One entry: how many there are."""
 
     @staticmethod
     def of(capacity: int) -> Discs:
@@ -113,7 +114,7 @@ def bucket_(discs: Discs, column: int, row: int) -> int:
 @subkernel
 def insert_disc_(discs: Discs, side: float, x: float, y: float, radius: float) -> bool:
     """Add a disc to the table of squares of a side; return False if it is full."""
-    i = discs.count[0]
+    i = discs.used[0]
     if i == discs.x.size:
         return False
     discs.x[i] = x
@@ -122,7 +123,7 @@ def insert_disc_(discs: Discs, side: float, x: float, y: float, radius: float) -
     bucket = bucket_(discs, math.floor(x / side), math.floor(y / side))
     discs.nexts[i] = discs.heads[bucket]
     discs.heads[bucket] = i
-    discs.count[0] = i + 1
+    discs.used[0] = i + 1
     return True
 
 
@@ -191,7 +192,7 @@ def hold_discs_(
 ) -> None:
     """Empty the table and put discs there, for which it has room."""
     discs.heads[:] = -1
-    discs.count[0] = 0
+    discs.used[0] = 0
     for i in range(x.size):
         insert_disc_(discs, side, x[i], y[i], radius[i])
 
@@ -234,7 +235,7 @@ def pack_slots_(
                 if offered < 0:
                     return False
                 if offered:
-                    cell_places[discs.count[0] - 1] = place
+                    cell_places[discs.used[0] - 1] = place
     for place in range(cells.size):
         row = cells[place] // room.width + room.origin_y
         column = cells[place] % room.width + room.origin_x
@@ -246,7 +247,7 @@ def pack_slots_(
             if offered < 0:
                 return False
             if offered:
-                cell_places[discs.count[0] - 1] = place
+                cell_places[discs.used[0] - 1] = place
     return True
 
 
@@ -471,12 +472,11 @@ class SlotPlanner:
             if len(held) > self._discs.x.size:
                 self._discs = Discs.of(2 * len(held))
             discs = self._discs
-            hold_discs_(*(np.ascontiguousarray(column) for column in held.T), side, discs)
+            x, y, radii = (np.ascontiguousarray(column) for column in held.T)
+            hold_discs_(x, y, radii, side, discs)
             places = np.empty(discs.x.size, np.int64)
-            if pack_slots_(
-                room, cells, *goal, radius, self._spacing, side, discs, places
-            ):
-                new = slice(len(held), int(discs.count[0]))
+            if pack_slots_(room, cells, *goal, radius, self._spacing, side, discs, places):
+                new = slice(len(held), int(discs.used[0]))
                 return np.column_stack([discs.x[new], discs.y[new]]), places[new]
             self._discs = Discs.of(2 * discs.x.size)
 

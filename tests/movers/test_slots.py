@@ -228,7 +228,7 @@ def test_a_bad_gap_is_named(gap: Any) -> None:
 @given(st.integers(0, 200), st.integers(0, 1000))
 def test_matching_is_one_to_one_and_hardly_longer_than_the_best(n: int, seed: int) -> None:
     random = np.random.default_rng(seed)
-    bodies, slots = random.normal(0, 5, (n, 2)), random.normal(0, 5, (n, 2)) + (60, 20)
+    bodies, slots = random.normal(0, 5, (n, 2)), random.normal((60, 20), 5, (n, 2))
     matched = match_slots(bodies, slots)
     assert sorted(matched) == list(range(n))
     if n:
@@ -244,8 +244,9 @@ def test_matching_is_one_to_one_and_hardly_longer_than_the_best(n: int, seed: in
 
 def test_who_is_in_front_goes_to_the_far_side() -> None:
     bodies = np.array([(x, y) for x in range(6) for y in range(6)], np.float64)
-    slots = bodies[::-1] + (30.0, 0.0)
-    np.testing.assert_array_equal(slots[match_slots(bodies, slots)], bodies + (30.0, 0.0))
+    ahead = bodies + np.array([30.0, 0.0])
+    slots = ahead[::-1]
+    np.testing.assert_array_equal(slots[match_slots(bodies, slots)], ahead)
 
 
 @pytest.mark.parametrize(
