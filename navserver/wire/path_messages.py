@@ -41,15 +41,16 @@ PATH_STATUSES = (
     "limit",
     "cancelled",
     "deadline",
-    "overloaded",
     "superseded",
+    "overloaded",
+    "world_removed",
 )
 """How a path request may end; batches tell the index."""
 
-SOURCES = ("search", "field", "cache", "coalesced")
+SOURCES = ("nothing", "search", "field", "cache", "coalesced", "islands")
 """What a path came from; batches tell the index."""
 
-REASONS = ("blocked", "corner", "world_deleted")
+REASONS = ("blocked", "corner", "world_removed")
 """Why a watched path is broken; the event tells the index."""
 
 
@@ -101,7 +102,7 @@ _SEARCH_FIELDS = (
     choice("smoothing", ("none", "simplify", "pull_string"), "``simplify`` keeps only the corners "
            "of the path; ``pull_string`` also straightens it as far as sight allows",
            default="none"),
-    integer("priority", -128, 127, "greater goes first among this session's requests", default=0),
+    integer("priority", -100, 100, "greater goes first among this session's requests", default=0),
     number("deadline_ms", 0.0, 3.6e6, "answer within this time, with ``deadline`` if there is no "
            "result by then", default=OPTIONAL, unit="ms"),
     flag("watch", "watch the path, see ``path_invalid``"),
@@ -136,7 +137,7 @@ PATH = Message(
             number("length", 0.0, _LARGEST, "length of the path before smoothing; left out "
                    "without one", default=OPTIONAL, unit="cells"),
             integer("expanded", 0, _ANY, "nodes expanded"),
-            choice("source", SOURCES, "what was used", default=OPTIONAL),
+            choice("source", SOURCES, "what was used", default="nothing"),
             integer("watch", 1, (1 << 32) - 1, "names the watch, if it was asked for and there is "
                     "a path", default=OPTIONAL),
         ),
@@ -195,7 +196,7 @@ BATCH = Message(
                   required=False),
         ),
     ),
-    statuses=("ok", "cancelled", "overloaded"),
+    statuses=("ok", "overloaded"),
     errors=("unknown_world", "too_large"),
 )  # fmt: skip
 
@@ -243,7 +244,7 @@ PATH_INVALID = Event(
             Array("indices", "u32", ("n",), "the first entry of each path's cells that cannot be "
                   "reached any more"),
             Array("reasons", "u8", ("n",), "index into the reasons: 0 the cell is blocked, 1 the "
-                  "step to it cuts a corner, 2 the world was deleted"),
+                  "step to it cuts a corner, 2 the world was removed"),
         ),
     ),
 )  # fmt: skip

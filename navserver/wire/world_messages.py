@@ -195,7 +195,7 @@ WORLD_LIST = Message(
 
 WORLD_DELETE = Message(
     "world_delete",
-    "Ends a world; requests that still wait for it end as ``cancelled``.",
+    "Ends a world; requests that still wait for it end as ``world_removed``.",
     Part((world_field(),), ()),
     Part((), ()),
     changes=True,

@@ -158,7 +158,7 @@ MESSAGE_EXAMPLES: dict[str, Example] = {
             {"more": False},
             {
                 "statuses": u8(0, 2),
-                "sources": u8(0, 1),
+                "sources": u8(1, 5),
                 "versions": u32(3, 3),
                 "costs": f64(1.0, np.inf),
                 "lengths": f64(1.0, np.inf),
