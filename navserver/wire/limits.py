@@ -11,6 +11,7 @@ __all__ = [
     "MAX_HEADER_BYTES",
     "MAX_ID",
     "MAX_ITEMS",
+    "MAX_KEPT_REPLIES",
     "MAX_REQUESTS",
     "MAX_TEXT",
     "MAX_WORLD_NAME",
@@ -44,6 +45,8 @@ MAX_ID = (1 << 63) - 1
 """Largest request id."""
 MAX_REQUESTS = 1024
 """Most requests of one session that may wait for their replies."""
+MAX_KEPT_REPLIES = 65536
+"""Most replies to changes that are kept for a session, beyond those it says it has."""
 MAX_BATCH = 65536
 """Most rows of a batch."""
 

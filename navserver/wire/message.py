@@ -18,8 +18,11 @@ __all__ = [
     "Body",
     "Event",
     "Message",
+    "Part",
     "Reply",
+    "ReplyHead",
     "Request",
+    "read_head",
 ]
 
 _VERSIONS = (1 << 63) - 1
@@ -179,6 +182,40 @@ class Part:
                     f"send {declared.dtype} of {declared.described()}",
                 )  # fmt: skip
         return found
+
+
+class ReplyHead(NamedTuple):
+    """What every reply begins with."""
+
+    id: int
+    status: str
+    version: int
+    wait_us: float
+    search_us: float
+
+
+_HEAD_CHECKS = tuple((f.name, f.check) for f in COMMON_FIELDS["reply"][1:])
+
+
+def read_head(header: Mapping[str, Any]) -> ReplyHead:
+    """Return what every reply begins with.
+
+    Parameters
+    ----------
+    header : mapping of str to object
+        The decoded header.
+
+    Returns
+    -------
+    ReplyHead
+        Checked.
+
+    Raises
+    ------
+    WireError
+        ``bad_field``.
+    """
+    return ReplyHead(*[check(header.get(field)) for field, check in _HEAD_CHECKS])
 
 
 _REQUEST_COMMON = frozenset({"type", "id", "done", "bulk"})

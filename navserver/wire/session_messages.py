@@ -127,15 +127,22 @@ SHUTDOWN = Message(
 
 GOODBYE = Event(
     "goodbye",
-    "The server ends the session: it is shutting down, another connection has taken the session "
-    "over, or the client has not read for too long. Nothing comes after it.",
+    "The server ends the connection: it is shutting down, or another connection has taken the "
+    "session over. Nothing comes after it.",
     Part(
         (
-            choice("reason", ("shutdown", "replaced", "not_reading", "idle"), "why"),
+            choice("reason", ("shutdown", "replaced"), "why"),
             text("remedy", "what to do"),
         ),
         (),
     ),
+)
+
+ALIVE = Event(
+    "alive",
+    "Comes where nothing went either way for 30 s: sending is how the server finds out whether the "
+    "client is still there. To be ignored.",
+    Part((), ()),
 )
 
 PROGRESS = Event(
@@ -167,5 +174,5 @@ LOGGED = Event(
 
 SESSION_MESSAGES = (HELLO, PING, CANCEL, STATS, LOG, SNAPSHOT, RESTORE, SHUTDOWN)
 """Messages about the session and the server."""
-SESSION_EVENTS = (GOODBYE, PROGRESS, LOGGED)
+SESSION_EVENTS = (GOODBYE, ALIVE, PROGRESS, LOGGED)
 """Events about them."""

@@ -249,6 +249,7 @@ MESSAGE_EXAMPLES: dict[str, Example] = {
 
 EVENT_EXAMPLES: dict[str, Body] = {
     "goodbye": Body({"reason": "shutdown", "remedy": "start the server again"}, {}),
+    "alive": Body({}, {}),
     "progress": Body({"done": 3, "total": 30, "doing": "line of sight"}, {}),
     "logged": Body(
         {"time": 1.5e9, "level": "info", "event": "session_opened", "text": "session opened"}, {}
