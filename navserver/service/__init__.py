@@ -1,0 +1,1 @@
+"""Worlds and requests: the facade above the algorithms. No sockets, no clock."""

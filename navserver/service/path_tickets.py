@@ -1,0 +1,423 @@
+"""Single paths on their way: tickets wait, jobs search, equal tickets share a job.
+
+A job is first tried among others with a small limit of expansions. One that is longer begins
+anew, on the newest version of the map, and goes on in slices until it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import cast
+
+import numpy as np
+
+from navserver.search.astar import (
+    S_COUNT,
+    S_DETAIL,
+    S_EXPANDED,
+    S_GENERATED,
+    S_PEAK,
+    S_REOPENED,
+    S_STATUS,
+)
+from navserver.search.nodes import CancelFlag, SearchTrace
+from navserver.search.results import PathResult, ResultRow
+from navserver.service.path_queue import Lane
+from navserver.service.pending import Desk, Pending
+from navserver.service.requests import Outcome, PathReply, PathRequest, SearchOptions, Used
+from navserver.service.work import SearchState, SliceUnit, TrialUnit, WorkUnit
+from navserver.service.world import World
+from navserver.status import Detail, Status
+
+__all__ = ["TRIAL_EXPANSIONS", "Job", "PathTicket"]
+
+TRIAL_EXPANSIONS = 2048
+"""Where a first try gives up: about 0.1 ms."""
+
+
+class Job:
+    """One search that at least one ticket waits for.
+
+    Parameters
+    ----------
+    world : World
+        Where.
+    options : SearchOptions
+        How.
+    start, goal : (int, int)
+        Cells.
+    trace_capacity : int, optional
+        Expansions to record.
+
+    Raises
+    ------
+    CellError
+        If a cell lies outside the map.
+    """
+
+    __slots__ = (
+        "goal", "goal_flat", "is_at_work", "lender", "options", "searching", "start",
+        "start_flat", "state", "tickets", "trace_capacity", "tried", "world",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        world: World,
+        options: SearchOptions,
+        start: tuple[int, int],
+        goal: tuple[int, int],
+        trace_capacity: int | None = None,
+    ) -> None:
+        grid = world.replicas.grid
+        self.start_flat = grid.flat_index(start, "start")
+        self.goal_flat = grid.flat_index(goal, "goal")
+        self.world = world
+        self.options = options
+        self.start = (int(start[0]), int(start[1]))
+        self.goal = (int(goal[0]), int(goal[1]))
+        self.trace_capacity = trace_capacity
+        self.tickets: list[PathTicket] = []
+        self.state: SearchState | None = None
+        """The search once it goes on in slices; it holds a version of the map."""
+        self.lender: Hashable = None
+        self.searching = 0.0
+        """Seconds at work so far."""
+        self.is_at_work = False
+        self.tried = trace_capacity is not None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for jobs that have the same answer on the same version."""
+        return self.world, self.options, self.start, self.goal
+
+    @property
+    def lane(self) -> Lane:
+        """Where its tickets wait."""
+        if self.state is not None:
+            return Lane.GO_ON
+        return Lane.BEGIN if self.tried else Lane.SHORT
+
+    def sees(self, version: int) -> bool:
+        """Return whether its answer will be true of a version or a later one.
+
+        Parameters
+        ----------
+        version : int
+            Of its world.
+
+        Returns
+        -------
+        bool
+            False if it searches an older one.
+        """
+        if self.state is None:
+            return not self.is_at_work
+        return self.state.replica.version >= version
+
+    def open(self, desk: Desk, client: Hashable) -> SearchState:
+        """Begin to hold a version of the map and scratch.
+
+        Parameters
+        ----------
+        desk : Desk
+            The scheduler.
+        client : hashable
+            Who is charged for the scratch.
+
+        Returns
+        -------
+        SearchState
+            The search.
+        """
+        replica = self.world.replicas.pin()
+        trace = None if self.trace_capacity is None else SearchTrace(self.trace_capacity)
+        self.state = SearchState(replica, self.options, self.start, self.goal, trace)
+        self.lender = client
+        desk.lend(client, replica.scratch_bytes)
+        return self.state
+
+    def close(self, desk: Desk) -> None:
+        """Give back what `open` has taken; not while a unit is at work.
+
+        Parameters
+        ----------
+        desk : Desk
+            The scheduler.
+        """
+        state, self.state = self.state, None
+        if state is not None:
+            state.close()
+            desk.lend(self.lender, -state.replica.scratch_bytes)
+            self.world.replicas.unpin(state.replica)
+
+    def put_back(self, desk: Desk) -> None:
+        """Let all its tickets wait where it is now.
+
+        Parameters
+        ----------
+        desk : Desk
+            The scheduler.
+        """
+        for ticket in self.tickets:
+            if not ticket.is_waiting:
+                desk.wait(ticket, self.lane)
+
+    def answer(
+        self,
+        desk: Desk,
+        now: float,
+        result: PathResult | None,
+        used: Used,
+        *,
+        error: Exception | None = None,
+        trace: SearchTrace | None = None,
+    ) -> None:
+        """Answer all its tickets.
+
+        Parameters
+        ----------
+        desk : Desk
+            The scheduler.
+        now : float
+            Seconds.
+        result : PathResult or None
+            What was found.
+        used : Used
+            How.
+        error : Exception, optional
+            Why there is no result.
+        trace : SearchTrace, optional
+            If it was asked for.
+        """
+        tickets, self.tickets = self.tickets, []
+        for ticket in tickets:
+            ticket.answer(desk, now, result, used, error=error, trace=trace)
+
+
+class PathTicket(Pending):
+    """A path request that waits for its job.
+
+    Parameters
+    ----------
+    request : PathRequest
+        What was asked.
+    job : Job
+        The search that answers it.
+    order, now
+        As for `Pending`.
+    """
+
+    __slots__ = ("is_follower", "job", "searched_before")
+
+    request: PathRequest
+
+    def __init__(self, request: PathRequest, job: Job, order: int, now: float) -> None:
+        super().__init__(request, job.world, 1, order, now)
+        self.job = job
+        self.is_follower = bool(job.tickets)
+        self.searched_before = job.searching
+        job.tickets.append(self)
+
+    def begin_unit(
+        self, desk: Desk, lane: Lane, now: float
+    ) -> WorkUnit | None:  # numpydoc ignore=PR01
+        """Return a bundle of first tries, or a slice."""
+        job = self.job
+        if job.is_at_work:
+            return None
+        if job.lane != lane:
+            desk.wait(self, job.lane)
+            return None
+        if lane == Lane.SHORT:
+            return self._begin_trial(desk)
+        state = job.state or job.open(desk, self.client)
+        job.is_at_work = True
+        rate = job.world.rates.of(job.options)
+        deadline = min(ticket.deadline for ticket in job.tickets)
+        return SliceUnit(self.client, state, desk.budget(rate, deadline, now))
+
+    def _begin_trial(self, desk: Desk) -> TrialUnit:
+        job = self.job
+        job.is_at_work = True
+        jobs = [job]
+        while len(jobs) < job.world.rates.bundle(self.client, job.options):
+            other = desk.take_also(self)
+            if other is None:
+                break
+            if isinstance(other, PathTicket) and other.job.is_at_work:
+                continue
+            if not (isinstance(other, PathTicket) and other._goes_with(job)):
+                desk.wait(other, Lane.SHORT)
+                break
+            other.job.is_at_work = True
+            jobs.append(other.job)
+        count = len(jobs)
+        unit = TrialUnit(
+            self.client,
+            job.world.replicas.pin(),
+            CancelFlag(),
+            job.options,
+            TRIAL_EXPANSIONS,
+            np.fromiter((job.start_flat for job in jobs), np.int64, count),
+            np.fromiter((job.goal_flat for job in jobs), np.int64, count),
+        )
+        unit.jobs = jobs
+        return unit
+
+    def _goes_with(self, job: Job) -> bool:
+        other = self.job
+        return (
+            other.lane == Lane.SHORT and other.world is job.world and other.options == job.options
+        )
+
+    def end_unit(self, desk: Desk, unit: WorkUnit, now: float) -> None:  # numpydoc ignore=PR01
+        """Answer what has ended, and let the rest wait again."""
+        seconds = max(now - unit.started, 0.0)
+        if isinstance(unit, TrialUnit):
+            self._end_trial(desk, unit, seconds, now)
+            return
+        unit = cast("SliceUnit", unit)
+        job, state = self.job, unit.search
+        job.is_at_work = False
+        job.searching += seconds
+        job.world.rates.note_slice(job.options, unit.expanded, seconds)
+        if unit.error is not None:
+            job.close(desk)
+            job.answer(desk, now, None, Used.NOTHING, error=unit.error)
+        elif state.result is not None:
+            result = state.result
+            job.close(desk)
+            known = result.status == Status.UNREACHABLE and result.metrics.expanded == 0
+            used = Used.ISLANDS if known else Used.SEARCH
+            job.answer(desk, now, result, used, trace=state.trace)
+        elif job.tickets:
+            job.put_back(desk)
+        else:
+            job.close(desk)
+
+    def _end_trial(self, desk: Desk, unit: TrialUnit, seconds: float, now: float) -> None:
+        replica, jobs = unit.replica, unit.jobs
+        version = replica.version
+        job = self.job
+        job.world.replicas.unpin(replica)
+        job.world.rates.note_trial(self.client, unit.expanded / len(jobs))
+        share = seconds / len(jobs)
+        for job in jobs:
+            job.is_at_work = False
+            job.searching += share
+        if unit.outputs is None:
+            for job in jobs:
+                job.answer(desk, now, None, Used.NOTHING, error=unit.error)
+            return
+        rows = unit.outputs.summary.tolist()
+        totals = unit.outputs.totals.tolist()
+        cells, first = unit.outputs.cells, 0
+        for job, row, (cost, length) in zip(jobs, rows, totals, strict=True):
+            count = row[S_COUNT]
+            if is_cut_short(row[S_DETAIL], row[S_EXPANDED], job.options):
+                job.tried = True
+                job.put_back(desk)
+            else:
+                row_of_job = ResultRow(
+                    row[S_STATUS], row[S_DETAIL], job.start, job.goal,
+                    cells[first : first + count].copy(), cost, length,
+                    job.options.suboptimality, row[S_EXPANDED], row[S_GENERATED],
+                    row[S_REOPENED], row[S_PEAK], version,
+                )  # fmt: skip
+                result = PathResult(row_of_job)
+                job.answer(desk, now, result, Used.SEARCH)
+            first += count
+
+    def answer(
+        self,
+        desk: Desk,
+        now: float,
+        result: PathResult | None,
+        used: Used,
+        *,
+        error: Exception | None = None,
+        trace: SearchTrace | None = None,
+    ) -> None:
+        """Answer with the job's result.
+
+        Parameters
+        ----------
+        desk, now, result, used, error, trace
+            As for `Job.answer`.
+        """
+        outcome = Outcome.FAILED if result is None else Outcome(int(result.status))
+        if result is not None and self.deadline <= now and outcome == Outcome.CANCELLED:
+            outcome = Outcome.DEADLINE
+        if self.is_follower and result is not None:
+            used = Used.COALESCED
+        self._settle(desk, now, outcome, result, used, error, trace)
+
+    def _settle(
+        self,
+        desk: Desk,
+        now: float,
+        outcome: Outcome,
+        result: PathResult | None,
+        used: Used,
+        error: Exception | None = None,
+        trace: SearchTrace | None = None,
+    ) -> None:
+        searching = self.job.searching - self.searched_before
+        desk.settle(
+            self,
+            PathReply(
+                self.client,
+                self.request.request_id,
+                self.world.name,
+                outcome,
+                0 if result is None else result.map_version,
+                self.timing(now, searching),
+                error,
+                used,
+                result,
+                trace,
+            ),
+        )
+
+    def expire(self, desk: Desk, now: float) -> None:  # numpydoc ignore=PR01
+        """Answer with the partial path of a search that has begun, if that was asked for."""
+        job = self.job
+        if job.options.allow_partial and job.state is not None and len(job.tickets) == 1:
+            job.state.cancel.set()
+            if not job.is_at_work:
+                desk.hurry(self)
+        else:
+            self.withdraw(desk, Outcome.DEADLINE, now)
+
+    def withdraw(self, desk: Desk, outcome: Outcome, now: float) -> None:  # numpydoc ignore=PR01
+        """Answer now; the job ends unless others wait for it."""
+        job = self.job
+        job.tickets.remove(self)
+        self._settle(desk, now, outcome, None, Used.NOTHING)
+        if not job.tickets:
+            if job.state is not None and job.is_at_work:
+                job.state.cancel.set()
+            elif job.state is not None:
+                job.close(desk)
+
+
+def is_cut_short(detail: int, expanded: int, options: SearchOptions) -> bool:
+    """Return whether a first try ended at its own limit, not at one that was asked for.
+
+    Parameters
+    ----------
+    detail : int
+        Bits of `Detail`.
+    expanded : int
+        Expansions.
+    options : SearchOptions
+        What was asked.
+
+    Returns
+    -------
+    bool
+        True if the search must begin anew without that limit.
+    """
+    if not detail & Detail.EXPANSION_LIMIT:
+        return False
+    return options.max_expansions is None or expanded < options.max_expansions

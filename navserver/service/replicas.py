@@ -1,0 +1,385 @@
+"""One map in several copies, so that searches keep their version while the map is edited.
+
+Invariant: a copy that is pinned is never written. An edit goes to the head in place if nobody has
+pinned it, else to a spare copy, which is brought up to date from the log of edits and becomes the
+head. Two copies that take turns serve any number of edits; there are more only while searches
+hold more versions, at most one for each search that is at work.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Hashable
+from typing import NamedTuple
+
+from navserver.search.astar import AStar
+from navserver.search.grid import Grid
+from navserver.search.islands import islands_of
+from navserver.search.movement import Movement
+from navserver.service.edits import Effect, MapEdit, apply_edit
+from navserver.service.requests import SearchOptions
+
+__all__ = ["Replica", "Replicas", "Searcher"]
+
+# To write so many cells takes less time than to bring another copy up to date.
+_IN_PLACE_CELLS = 1 << 14
+
+# A copy that missed edits of more bytes than this times the map's is cheaper made anew.
+_LOG_FACTOR = 2
+
+_MAX_READY = 8
+_MAX_IDLE_BYTES = 1 << 28
+_MAX_IDLE = 64
+_SCRATCH_BYTES_A_CELL = 16
+
+
+class Searcher:
+    """An `AStar` that reads the grid again only if it has been edited.
+
+    Parameters
+    ----------
+    grid : Grid
+        The map.
+    options : SearchOptions
+        How to search.
+    limit : int or None
+        For a first try: where it gives up at the latest, without asking the islands.
+    """
+
+    __slots__ = ("key", "search", "version")
+
+    def __init__(self, grid: Grid, options: SearchOptions, limit: int | None) -> None:
+        self.key = (options, limit)
+        most = options.max_expansions
+        if limit is not None:
+            most = limit if most is None else min(limit, most)
+        self.search = AStar(
+            grid,
+            max_expansions=most,
+            islands=options.islands and limit is None,
+            **options.keywords(),
+        )
+        self.version = 0
+
+    def prepare(self, grid: Grid) -> None:
+        """Make the search see the grid as it is.
+
+        Parameters
+        ----------
+        grid : Grid
+            The one it was made for.
+        """
+        if self.version != grid.version:
+            self.search.prepare()
+            self.version = grid.version
+
+
+class Replica:
+    """A copy of the map, with the searches made for it.
+
+    Parameters
+    ----------
+    grid : Grid
+        The copy.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        self.pins = 0
+        """How many hold it; changed under the lock of `Replicas`."""
+        self._idle: OrderedDict[Hashable, list[Searcher]] = OrderedDict()
+        self._n_idle = 0
+        self._lock = threading.Lock()
+
+    @property
+    def version(self) -> int:
+        """Version of the map."""
+        return self.grid.version
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes that one search may touch."""
+        return _SCRATCH_BYTES_A_CELL * self.grid.size
+
+    @property
+    def idle_bytes(self) -> int:
+        """Bytes that searches at rest may have touched."""
+        return self._n_idle * self.scratch_bytes
+
+    def borrow(self, options: SearchOptions, limit: int | None = None) -> Searcher:
+        """Return a search that nobody else uses, ready for the map as it is.
+
+        Parameters
+        ----------
+        options : SearchOptions
+            How to search.
+        limit : int or None
+            As for `Searcher`.
+
+        Returns
+        -------
+        Searcher
+            To be given back.
+
+        Raises
+        ------
+        InputError
+            If an overlay is not a layer of the map.
+        """
+        key = (options, limit)
+        with self._lock:
+            idle = self._idle.get(key)
+            searcher = None
+            if idle:
+                searcher = idle.pop()
+                self._n_idle -= 1
+                self._idle.move_to_end(key)
+        if searcher is None:
+            searcher = Searcher(self.grid, options, limit)
+        searcher.prepare(self.grid)
+        return searcher
+
+    def give_back(self, searcher: Searcher) -> None:
+        """Keep a search for the next one of the same options.
+
+        Parameters
+        ----------
+        searcher : Searcher
+            From `borrow`.
+        """
+        most = min(max(_MAX_IDLE_BYTES // self.scratch_bytes, 2), _MAX_IDLE)
+        with self._lock:
+            self._idle.setdefault(searcher.key, []).append(searcher)
+            self._idle.move_to_end(searcher.key)
+            self._n_idle += 1
+            while self._n_idle > most:
+                self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        key, idle = next(iter(self._idle.items()))
+        if idle:
+            idle.pop()
+            self._n_idle -= 1
+        if not idle:
+            del self._idle[key]
+
+
+class _Logged(NamedTuple):
+    version: int
+    edit: MapEdit
+
+
+class Replicas:
+    """The head of a map, and copies of earlier versions that are still searched.
+
+    Parameters
+    ----------
+    grid : Grid
+        The map; from now on nobody else may edit it.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        self._head = Replica(grid)
+        self._spare: Replica | None = None
+        self._held: set[Replica] = set()
+        self._log: deque[_Logged] = deque()
+        self._log_bytes = 0
+        self._ready: OrderedDict[Movement, bool] = OrderedDict()
+        self._lock = threading.RLock()
+        self._editing = threading.Lock()
+
+    @property
+    def version(self) -> int:
+        """Version of the head."""
+        return self._head.version
+
+    @property
+    def count(self) -> int:
+        """Copies that exist."""
+        with self._lock:
+            return 1 + (self._spare is not None) + len(self._held)
+
+    @property
+    def grid(self) -> Grid:
+        """The head, for facts that no edit changes: size, region and transform."""
+        return self._head.grid
+
+    def pin(self) -> Replica:
+        """Return the head, which stays as it is until it is unpinned as often as pinned.
+
+        Returns
+        -------
+        Replica
+            The newest version.
+        """
+        with self._lock:
+            self._head.pins += 1
+            return self._head
+
+    def pin_again(self, replica: Replica) -> Replica:
+        """Pin a copy that the caller has pinned already.
+
+        Parameters
+        ----------
+        replica : Replica
+            The copy.
+
+        Returns
+        -------
+        Replica
+            The same.
+        """
+        with self._lock:
+            assert replica.pins > 0
+            replica.pins += 1
+            return replica
+
+    def unpin(self, replica: Replica) -> None:
+        """Give a copy back.
+
+        Parameters
+        ----------
+        replica : Replica
+            From `pin`.
+        """
+        with self._lock:
+            replica.pins -= 1
+            if replica.pins == 0 and replica in self._held:
+                self._held.discard(replica)
+                self._keep(replica)
+
+    def _keep(self, replica: Replica) -> None:
+        """Keep the newer of two spare copies."""
+        if self._spare is None or self._spare.version < replica.version:
+            self._spare = replica
+
+    def prepare(self, movement: Movement, *, islands: bool) -> None:
+        """Build what searches need, now and after each edit from now on.
+
+        Parameters
+        ----------
+        movement : Movement
+            For whom; the last eight are kept ready.
+        islands : bool
+            Whether to label the islands.
+
+        Raises
+        ------
+        InputError
+            If an overlay is not a layer of the map.
+        """
+        replica = self.pin()
+        try:
+            _build(replica.grid, movement, islands)
+        finally:
+            self.unpin(replica)
+        with self._lock:
+            self._ready[movement] = islands or self._ready.get(movement, False)
+            self._ready.move_to_end(movement)
+            while len(self._ready) > _MAX_READY:
+                self._ready.popitem(last=False)
+
+    def edit(self, edit: MapEdit) -> Effect:
+        """Edit the map; whoever pins from now on sees it.
+
+        Parameters
+        ----------
+        edit : MapEdit
+            What to change.
+
+        Returns
+        -------
+        Effect
+            With the new version.
+
+        Raises
+        ------
+        InputError
+            If anything is out of bounds; then nothing has changed.
+        """
+        with self._editing:
+            with self._lock:
+                if self._head.pins == 0 and edit.size(self._head.grid) <= _IN_PLACE_CELLS:
+                    effect = apply_edit(self._head.grid, edit)
+                    self._build_ready(self._head.grid)
+                    self._remember(effect.version, edit)
+                    return effect
+                target, self._spare = self._spare, None
+            return self._edit_copy(target, edit)
+
+    def _edit_copy(self, target: Replica | None, edit: MapEdit) -> Effect:
+        """Edit a copy that nobody else knows, and make it the head."""
+        head = self._head
+        if target is None or not self._catch_up(target):
+            grid = head.grid.copy()
+            grid.version = head.version
+            target = Replica(grid)
+        try:
+            effect = apply_edit(target.grid, edit)
+        except BaseException:
+            with self._lock:
+                self._keep(target)
+            raise
+        self._build_ready(target.grid)
+        with self._lock:
+            self._head = target
+            if head.pins:
+                self._held.add(head)
+            else:
+                self._keep(head)
+            self._remember(effect.version, edit)
+        return effect
+
+    def _catch_up(self, target: Replica) -> bool:
+        """Apply what a copy has missed; return False if the log does not reach so far."""
+        missed = [logged for logged in self._log if logged.version > target.version]
+        if len(missed) != self._head.version - target.version:
+            return False
+        for logged in missed:
+            logged.edit.apply(target.grid)
+        return True
+
+    def _remember(self, version: int, edit: MapEdit) -> None:
+        self._log.append(_Logged(version, edit))
+        self._log_bytes += edit.nbytes + 256
+        limit = _LOG_FACTOR * self._head.grid.size + (1 << 16)
+        while self._log and self._log_bytes > limit:
+            self._log_bytes -= self._log.popleft().edit.nbytes + 256
+        oldest = self._log[0].version if self._log else version + 1
+        if self._spare is not None and self._spare.version < oldest - 1:
+            self._spare = None
+
+    def _build_ready(self, grid: Grid) -> None:
+        """Build for the next search what a large edit or a new copy lacks."""
+        layers = grid.layers
+        with self._lock:
+            for movement in list(self._ready):
+                if any(name not in layers for name, _ in movement.overlays):
+                    del self._ready[movement]
+            ready = list(self._ready.items())
+        for movement, islands in ready:
+            _build(grid, movement, islands)
+
+    def memory_bytes(self) -> dict[str, int]:
+        """Return the bytes held, by part.
+
+        Returns
+        -------
+        dict of str to int
+            ``maps``, ``log``, ``idle_searches`` (at most), and ``total``.
+        """
+        with self._lock:
+            copies = [self._head, *self._held, *([self._spare] if self._spare else [])]
+            parts = {
+                "maps": sum(copy.grid.memory_bytes()["total"] for copy in copies),
+                "log": self._log_bytes,
+                "idle_searches": sum(copy.idle_bytes for copy in copies),
+            }
+        return {**parts, "total": sum(parts.values())}
+
+
+def _build(grid: Grid, movement: Movement, islands: bool) -> None:
+    grid.terrain(movement)
+    if islands:
+        islands_of(grid, movement)

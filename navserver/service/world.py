@@ -1,0 +1,462 @@
+"""Worlds: named maps with profiles, edits and versions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from navserver.search.grid import Grid
+from navserver.search.movement import Movement, MovementOptions
+from navserver.search.profile import DEFAULT_PROFILE, Profile
+from navserver.search.validation import checked_count
+from navserver.service.edits import CellsEdit, Effect, LayerRemoval, MapEdit, RectangleEdit
+from navserver.service.rates import Rates
+from navserver.service.replicas import Replica, Replicas
+from navserver.status import InputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["World", "Worlds"]
+
+MAX_NAME = 200
+MAX_PROFILES = 256
+
+# A cell with its masks and islands, twice: the head and the copy that takes turns with it.
+_BYTES_A_CELL = 2 * (1 + 1 + 4 + 1)
+
+
+class World:
+    """A map under a name, which may be searched by many threads while it is edited.
+
+    Parameters
+    ----------
+    name : str
+        What clients call it.
+    grid : Grid
+        The map; from now on nobody else may edit it.
+
+    Examples
+    --------
+    >>> world = World("cave", Grid.filled(8, 8))
+    >>> world.set_cells([(1, 1)], 255).version
+    2
+    >>> world.info()["version"]
+    2
+    """
+
+    def __init__(self, name: str, grid: Grid) -> None:
+        if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
+            raise InputError(
+                "name", name, "is not a world's name", f"give 1 to {MAX_NAME} characters"
+            )
+        if not isinstance(grid, Grid):
+            raise InputError("grid", type(grid), "is not a Grid", "make one of the map first")
+        self.name = name
+        self.replicas = Replicas(grid)
+        """The map in as many versions as are being searched."""
+        self.rates = Rates()
+        """What searches take here; the scheduler's."""
+        self._profiles: dict[str, Profile] = {"default": DEFAULT_PROFILE}
+        self._hash: tuple[int, str] = (0, "")
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        """Return name and grid."""
+        return f"<World {self.name!r}: {self.replicas.grid!r}>"
+
+    @property
+    def version(self) -> int:
+        """Version of the map as the next search will see it."""
+        return self.replicas.version
+
+    @property
+    def profiles(self) -> Mapping[str, Profile]:
+        """Profiles by name; ``default`` is always there."""
+        return dict(self._profiles)
+
+    def set_profile(self, name: str, profile: Profile) -> None:
+        """Give a profile a name, or the name another profile.
+
+        Parameters
+        ----------
+        name : str
+            What requests call it.
+        profile : Profile
+            Costs of the classes; requests that wait keep the one they were made with.
+
+        Raises
+        ------
+        InputError
+            If there are too many, or an argument is out of its bounds.
+        """
+        if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
+            raise InputError(
+                "name", name, "is not a profile's name", f"give 1 to {MAX_NAME} characters"
+            )
+        if not isinstance(profile, Profile):
+            raise InputError("profile", profile, "is not a Profile", "make one of class costs")
+        with self._lock:
+            if name not in self._profiles and len(self._profiles) >= MAX_PROFILES:
+                raise InputError(
+                    "name", name, "is one profile too many", f"keep at most {MAX_PROFILES}"
+                )
+            self._profiles[name] = profile
+
+    def profile(self, name: str) -> Profile:
+        """Return the profile of a name.
+
+        Parameters
+        ----------
+        name : str
+            As `set_profile` was told.
+
+        Returns
+        -------
+        Profile
+            Its costs.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        found = self._profiles.get(name) if isinstance(name, str) else None
+        if found is None:
+            known = ", ".join(sorted(self._profiles))
+            raise InputError("profile", name, "is not known in this world", f"use one of {known}")
+        return found
+
+    def prepare(self, *, islands: bool = True, **movement: Unpack[MovementOptions]) -> None:
+        """Build what searches of a body need, and keep it built after edits.
+
+        The first search of a body would otherwise take the time, some ns a cell.
+
+        Parameters
+        ----------
+        islands : bool
+            Whether to label the islands too.
+        **movement
+            Keywords of `Movement`.
+
+        Raises
+        ------
+        InputError
+            If an option is out of its bounds.
+        """
+        self.replicas.prepare(Movement(**movement), islands=islands)
+
+    # Edits: each returns its effect, whose version later requests will see at least
+
+    def set_cells(
+        self,
+        cells: ArrayLike,
+        class_ids: ArrayLike | None = None,
+        *,
+        cell_scale: ArrayLike | None = None,
+        layers: Mapping[str, ArrayLike] | None = None,
+    ) -> Effect:
+        """Change a list of cells.
+
+        Parameters
+        ----------
+        cells, class_ids, cell_scale, layers
+            As for `Grid.set_cells`.
+
+        Returns
+        -------
+        Effect
+            With the new version.
+
+        Raises
+        ------
+        InputError
+            If anything is out of bounds; then nothing has changed.
+        """
+        return self.edit(CellsEdit.of(cells, class_ids, cell_scale, layers))
+
+    def set_rectangle(
+        self,
+        position: tuple[int, int],
+        size: tuple[int, int],
+        class_id: ArrayLike | None = None,
+        *,
+        cell_scale: ArrayLike | None = None,
+        layers: Mapping[str, ArrayLike] | None = None,
+    ) -> Effect:
+        """Change a rectangle of cells.
+
+        Parameters
+        ----------
+        position, size, class_id, cell_scale, layers
+            As for `Grid.set_rectangle`.
+
+        Returns
+        -------
+        Effect
+            With the new version.
+
+        Raises
+        ------
+        InputError
+            If anything is out of bounds; then nothing has changed.
+        """
+        return self.edit(RectangleEdit.of(position, size, class_id, cell_scale, layers))
+
+    def set_all(
+        self,
+        classes: ArrayLike | None = None,
+        *,
+        cell_scale: ArrayLike | None = None,
+        layers: Mapping[str, ArrayLike] | None = None,
+    ) -> Effect:
+        """Change the whole map; its size stays.
+
+        Parameters
+        ----------
+        classes, cell_scale, layers
+            As for `Grid.set_all`.
+
+        Returns
+        -------
+        Effect
+            With the new version.
+
+        Raises
+        ------
+        InputError
+            If anything is out of bounds; then nothing has changed.
+        """
+        return self.edit(RectangleEdit.of(None, None, classes, cell_scale, layers))
+
+    def remove_layer(self, name: str) -> Effect:
+        """Remove an overlay layer.
+
+        Parameters
+        ----------
+        name : str
+            The layer.
+
+        Returns
+        -------
+        Effect
+            With the new version.
+
+        Raises
+        ------
+        InputError
+            If there is no such layer.
+        """
+        return self.edit(LayerRemoval(name))
+
+    def edit(self, edit: MapEdit) -> Effect:
+        """Apply an edit; searches at work keep the version they began with.
+
+        Parameters
+        ----------
+        edit : MapEdit
+            What to change.
+
+        Returns
+        -------
+        Effect
+            With the new version.
+
+        Raises
+        ------
+        InputError
+            If anything is out of bounds; then nothing has changed.
+        """
+        return self.replicas.edit(edit)
+
+    # What is known of it
+
+    def map_hash(self) -> tuple[int, str]:
+        """Return the version, and the digest that `Grid.map_hash` gives of it.
+
+        Returns
+        -------
+        (int, str)
+            Computed once a version.
+        """
+        replica = self.replicas.pin()
+        try:
+            version, digest = self._hash
+            if version != replica.version:
+                version, digest = replica.version, replica.grid.map_hash()
+                self._hash = (version, digest)
+            return version, digest
+        finally:
+            self.replicas.unpin(replica)
+
+    def info(self) -> dict[str, Any]:
+        """Return size, region, transform, layers, profiles, version and bytes.
+
+        Returns
+        -------
+        dict of str to object
+            Plain numbers, strings and lists.
+        """
+        replica: Replica = self.replicas.pin()
+        try:
+            grid = replica.grid
+            return {
+                "name": self.name,
+                "version": grid.version,
+                "width": grid.width,
+                "height": grid.height,
+                "region_position": list(grid.region_position),
+                "transform": grid.transform.reshape(-1).tolist(),
+                "has_cell_scale": grid.cell_scale is not None,
+                "layers": sorted(grid.layers),
+                "profiles": sorted(self._profiles),
+                "memory_bytes": self.memory_bytes()["total"],
+            }
+        finally:
+            self.replicas.unpin(replica)
+
+    def memory_bytes(self) -> dict[str, int]:
+        """Return the bytes held, by part.
+
+        Returns
+        -------
+        dict of str to int
+            With ``total``.
+        """
+        return self.replicas.memory_bytes()
+
+
+class Worlds:
+    """Worlds by name, bounded in number and bytes.
+
+    Parameters
+    ----------
+    max_worlds : int
+        How many there may be.
+    max_bytes : int
+        What their maps may take, counted by their sizes before they are made.
+
+    Raises
+    ------
+    InputError
+        If a bound is not a positive integer.
+
+    Examples
+    --------
+    >>> worlds = Worlds()
+    >>> worlds.add("cave", Grid.filled(8, 8)).version
+    1
+    >>> "cave" in worlds, len(worlds)
+    (True, 1)
+    """
+
+    def __init__(self, max_worlds: int = 64, max_bytes: int = 1 << 32) -> None:
+        self.max_worlds = checked_count("max_worlds", max_worlds)
+        self.max_bytes = checked_count("max_bytes", max_bytes)
+        self._worlds: dict[str, World] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """Return the number of worlds."""
+        return len(self._worlds)
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a world of this name."""
+        return isinstance(name, str) and name in self._worlds
+
+    def __iter__(self) -> Iterator[World]:
+        """Yield the worlds there are now."""
+        return iter(list(self._worlds.values()))
+
+    def __getitem__(self, name: str) -> World:
+        """Return the world of a name; InputError if there is none."""
+        try:
+            return self._worlds[name]
+        except (KeyError, TypeError):
+            known = ", ".join(sorted(self._worlds)[:20]) or "none"
+            raise InputError(
+                "world", name, "does not exist", f"create it, or use one of: {known}"
+            ) from None
+
+    def check_room(self, width: int, height: int) -> None:
+        """Refuse a map that would be too much, before it is made.
+
+        Parameters
+        ----------
+        width, height : int
+            Its size in cells.
+
+        Raises
+        ------
+        InputError
+            If there are too many worlds or bytes.
+        """
+        if len(self._worlds) >= self.max_worlds:
+            raise InputError(
+                "worlds", len(self._worlds), "are as many as there may be", "remove one first"
+            )
+        held = sum(_BYTES_A_CELL * world.replicas.grid.size for world in self)
+        if held + _BYTES_A_CELL * width * height > self.max_bytes:
+            raise InputError(
+                "size", (width, height), f"would take the worlds beyond {self.max_bytes} bytes",
+                "make it smaller, or remove a world first",
+            )  # fmt: skip
+
+    def add(self, name: str, grid: Grid) -> World:
+        """Make a world.
+
+        Parameters
+        ----------
+        name : str
+            One that is not taken.
+        grid : Grid
+            The map; from now on nobody else may edit it.
+
+        Returns
+        -------
+        World
+            Ready for searches of the default body.
+
+        Raises
+        ------
+        InputError
+            If the name is taken, or the world would be too much.
+        """
+        world = World(name, grid)
+        self._check_free(name, grid)
+        world.prepare()
+        with self._lock:
+            self._check_free(name, grid)
+            self._worlds[name] = world
+        return world
+
+    def _check_free(self, name: str, grid: Grid) -> None:
+        if name in self._worlds:
+            raise InputError("name", name, "is taken", "remove that world first")
+        self.check_room(grid.width, grid.height)
+
+    def remove(self, name: str) -> World:
+        """Forget a world.
+
+        Parameters
+        ----------
+        name : str
+            Which.
+
+        Returns
+        -------
+        World
+            The one that was.
+
+        Raises
+        ------
+        InputError
+            If there is none of the name.
+        """
+        world = self[name]
+        with self._lock:
+            self._worlds.pop(name, None)
+        return world
