@@ -427,7 +427,7 @@ class Movers:
         waypoints = checked_positions("points", points)
         bounds = checked_offsets(offsets, rows.size, len(waypoints))
         self._check_free(rows, waypoints, bounds)
-        self._start_routes(rows, waypoints, bounds)
+        self.start_routes(rows, waypoints, bounds)
 
     def set_path_batch(self, handles: ArrayLike, batch: PathBatch) -> None:
         """Send movers along the paths of a batch of searches.
@@ -599,9 +599,20 @@ class Movers:
         columns.target[rows] = columns.position[rows]
         columns.time_left[rows] = np.where(moving, np.float32(0.0), np.float32(REST))
 
-    def _start_routes(
+    def start_routes(
         self, rows: NDArray[np.int64], points: NDArray[np.float32], offsets: NDArray[np.int64]
     ) -> None:
+        """Send movers along waypoints, as `set_paths` does with what it has checked.
+
+        Parameters
+        ----------
+        rows : int64 array (n,)
+            Slots, each once.
+        points : float32 array (m, 2)
+            Waypoints, each of which can be walked to straight from the one before.
+        offsets : int64 array (n + 1,)
+            Route i is ``points[offsets[i]:offsets[i + 1]]``.
+        """
         columns = self.columns
         self.routes.assign(rows, points, offsets)
         columns.flow_field[rows] = -1

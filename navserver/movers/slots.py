@@ -12,20 +12,17 @@ cross are those with the least sum of squared distances.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import kernel, register_warm_up, subkernel
 from navserver.search.grid import Grid
-from navserver.search.movement import Movement, MovementOptions
+from navserver.search.movement import Movement
 from navserver.search.validation import checked_number, checked_points
 from navserver.search.wavefront import Wavefront
 from navserver.status import CellError, InputError
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 __all__ = ["SlotPlanner", "match_slots"]
 
@@ -309,10 +306,10 @@ class SlotPlanner:
     ----------
     grid : Grid
         The map; each plan sees it as it is then.
+    movement : Movement, optional
+        Where a body may stand and how it gets there.
     gap : float
         Distance between two bodies' rims, in parts of their radii, 0 to 4.
-    **movement
-        Keywords of `Movement`: where a body may stand and how it gets there.
 
     Raises
     ------
@@ -332,11 +329,9 @@ class SlotPlanner:
     (True, [[4.0, 4.0], [3.58, 4.73]])
     """
 
-    def __init__(
-        self, grid: Grid, *, gap: float = 0.05, **movement: Unpack[MovementOptions]
-    ) -> None:
+    def __init__(self, grid: Grid, movement: Movement | None = None, *, gap: float = 0.05) -> None:
         self._grid = grid
-        self._movement = Movement(**movement)
+        self._movement = Movement() if movement is None else movement
         self._spacing = 1.0 + checked_number("gap", gap, 0.0, "give a number from 0 to 4")
         if self._spacing > 5.0:
             raise InputError("gap", gap, "is out of bounds", "give a number from 0 to 4")

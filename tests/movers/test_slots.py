@@ -15,6 +15,7 @@ from scipy.optimize import linear_sum_assignment
 
 from navserver.movers.slots import LEAST_RADIUS, SlotPlanner, match_slots
 from navserver.search.grid import Grid, Profile
+from navserver.search.movement import Movement
 from navserver.search.moves import DiagonalMode
 from navserver.status import CellError, InputError
 from tests import reference as ref
@@ -53,7 +54,7 @@ def test_slots_are_apart_clear_of_walls_reachable_and_the_nearest(data: st.DataO
     n = data.draw(st.integers(1, 40))
     random = np.random.default_rng(data.draw(st.integers(0, 99)))
     goal = (cell[0] + data.draw(st.sampled_from((0.0, 0.25, -0.5))), float(cell[1]))
-    planner = SlotPlanner(my.grid_of(model), profile=Profile(costs), diagonal_mode=mode)
+    planner = SlotPlanner(my.grid_of(model), Movement(Profile(costs), mode))
     positions = random.uniform(-20, 20, (n, 2))
     slots, placed = planner.plan(goal, positions, np.full(n, radius))
     assert slots.shape == (n, 2)
@@ -161,7 +162,9 @@ def test_a_body_larger_than_a_cell_stands_where_its_movement_lets_it() -> None:
     blocked = np.zeros((20, 20), bool)
     blocked[:, 10] = True
     grid = Grid.from_blocked(blocked)
-    slots, placed = SlotPlanner(grid, radius=1.5).plan((5.0, 9.0), np.zeros((6, 2)), [1.5] * 6)
+    slots, placed = SlotPlanner(grid, Movement(radius=1.5)).plan(
+        (5.0, 9.0), np.zeros((6, 2)), [1.5] * 6
+    )
     assert placed.all()
     space = grid.blocked()
     assert all(wall_gap({(x, y) for y, x in np.argwhere(~space)}, slot) > 0.5 for slot in slots)

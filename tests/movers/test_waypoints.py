@@ -12,7 +12,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from navserver._jit import kernel
 from navserver.movers.sight import Ground, ground_of
 from navserver.movers.waypoints import disc_free_, lay_waypoints
 from navserver.search.astar import find_path
@@ -27,15 +26,7 @@ Points = NDArray[Any]
 
 
 def disc_free(ground: Ground, ends: Points, radius: float) -> bool:
-    return bool(ask_disc_free_(ground, *ends.ravel().tolist(), radius))
-
-
-@kernel
-def ask_disc_free_(
-    ground: Ground, x0: float, y0: float, x1: float, y1: float, radius: float
-) -> bool:
-    """Ask the kernel's own question from Python."""
-    return disc_free_(ground, x0, y0, x1, y1, radius)
+    return bool(disc_free_(ground, *ends.ravel().tolist(), radius))
 
 
 def clearance(walkable: set[ref.Cell], ends: Points) -> float:
