@@ -21,14 +21,17 @@ from typing import Any, TypeVar
 
 import numba
 import platformdirs
-from numba import config
+from llvmlite import ir
+from numba import config, types
 from numba.cpython.unsafe import numbers
+from numba.extending import intrinsic
 
 __all__ = [
     "KERNELS",
     "cache_folder",
     "inlined",
     "kernel",
+    "prefetch",
     "register_warm_up",
     "subkernel",
     "trailing_zeros",
@@ -216,6 +219,31 @@ def _trailing_zeros_interpreted(word: int) -> int:
 # One machine instruction in kernels; not for 0.
 trailing_zeros: Callable[[Any], int] = (
     _trailing_zeros_interpreted if config.DISABLE_JIT else numbers.trailing_zeros
+)
+
+
+def _prefetch(_context: Any, array: Any, index: Any) -> tuple[Any, Any]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        )
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        # To be read, kept in all caches, data.
+        builder.call(function, [place, word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+def _prefetch_interpreted(array: Any, index: Any) -> None:
+    """Do nothing: interpreted kernels have other worries."""
+
+
+# Asks for the cache line of an entry that is read soon. It reads nothing, so any index will do.
+prefetch: Callable[[Any, Any], None] = (
+    _prefetch_interpreted if config.DISABLE_JIT else intrinsic(_prefetch)
 )
 
 

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from navserver.search import astar
 from navserver.search.astar import AStar, Outputs
 from navserver.search.bucket_engine import N_BUCKETS
-from navserver.search.canonical_engine import N_STACKS
 from navserver.search.costs import SQRT2
 from navserver.search.engine import BUCKETS, CANONICAL, HEAP, MULTIPLES, Request, Scratch
 from navserver.search.grid import Grid
 from navserver.search.heuristics import least_unit_cost
 from navserver.search.nodes import CancelFlag, OpenList
+from navserver.search.packed_nodes import N_STACKS
 from navserver.search.results import PathResult
 
 ENGINE_NAMES = {

@@ -57,7 +57,7 @@ from navserver.search.heuristics import (
 )
 from navserver.search.islands import Islands, Reach, islands_of
 from navserver.search.movement import Movement, MovementOptions
-from navserver.search.moves import DiagonalMode, dx_, dy_
+from navserver.search.moves import DX, DY, DiagonalMode, dx_, dy_
 from navserver.search.multiples_engine import advance_multiples_
 from navserver.search.nodes import (
     HAS_PARENT,
@@ -72,12 +72,14 @@ from navserver.search.nodes import (
 from navserver.search.packed_nodes import (
     ARRIVAL_SHIFT,
     DIAGONAL,
+    G_SHIFT,
     HAS_ARRIVAL,
     MAX_G,
     N_STACKS,
     STRAIGHT,
     begin_packed_,
     real_g_,
+    row_division,
 )
 from navserver.search.profile import N_CLASSES
 from navserver.search.results import PathResult, ResultRow
@@ -389,7 +391,7 @@ def find_paths_(
     request_integers: NDArray[np.int64],
     request_floats: NDArray[np.float64],
     successors: NDArray[np.uint8],
-    multiples: NDArray[np.int64],
+    step_ranks: NDArray[np.int64],
     words: NDArray[np.int64],
     g: NDArray[np.float64],
     packed: NDArray[np.int64],
@@ -441,8 +443,11 @@ def find_paths_(
         request_integers[7],
         request_integers[8],
         request_integers[9] != 0,
+        request_integers[10],
+        request_integers[11],
+        request_integers[12:],
         successors,
-        multiples,
+        step_ranks,
     )
     scratch = Scratch(
         words, g, packed, OpenList(heap_f, heap_g, heap_cell), stacks, heights, heads, occupied,
@@ -495,7 +500,7 @@ _FIXED_POINT = {
 }
 _MAX_FIXED_WEIGHT = 4.0
 _MAX_MULTIPLE = 64
-_NO_MULTIPLES = np.zeros(N_CLASSES, np.int64)
+_NO_RANKS = np.zeros(2 * N_CLASSES, np.int64)
 _RUN_AHEAD = 24
 
 # In least steps.
@@ -876,13 +881,14 @@ class AStar:
         """Return the first arguments of `find_paths_`."""
         scratch = self._scratch
         i = scratch._fields.index("heap")
-        *scalars, successors, multiples = self._request
+        *scalars, offsets, successors, step_ranks = self._request
+        integers = [value for value in scalars if not isinstance(value, float)]
         return (
             *self._terrain,
-            np.array([value for value in scalars if not isinstance(value, float)], np.int64),
+            np.array([*integers, *offsets], np.int64),
             np.array([value for value in scalars if isinstance(value, float)], np.float64),
             successors,
-            multiples,
+            step_ranks,
             *scratch[:i],
             *scratch.heap,
             *scratch[i + 1 :],
@@ -893,6 +899,7 @@ class AStar:
         """Return the options as kernels read them, with the engine that suits the costs."""
         least, greatest = self._grid.cost_range(self._movement, ignoring=overriding)
         model = self._movement.cost_model
+        row_factor, row_shift = row_division(self._grid.width)
         request = Request(
             engine=HEAP,
             heuristic=int(self._heuristic),
@@ -909,8 +916,11 @@ class AStar:
             shift=0,
             run_ahead=0,
             four_neighbours=self._movement.diagonal_mode == DiagonalMode.NEVER,
+            row_factor=row_factor,
+            row_shift=row_shift,
+            offsets=_offsets(self._grid.width),
             successors=_SUCCESSORS[self._movement.diagonal_mode],
-            multiples=_NO_MULTIPLES,
+            step_ranks=_NO_RANKS,
         )
         unit = request.unit_cost
         if unit == 0.0:
@@ -951,7 +961,8 @@ class AStar:
             np.rint(self._movement.profile.costs[finite] / base), _MAX_MULTIPLE
         )
         is_ordered = 1 << chosen.shift <= parts * STRAIGHT
-        return chosen._replace(multiples=by_class) if is_ordered else request
+        step_ranks = np.outer(by_class, (STRAIGHT << G_SHIFT, DIAGONAL << G_SHIFT)).reshape(-1)
+        return chosen._replace(step_ranks=step_ranks) if is_ordered else request
 
     def _in_fixed_point(
         self,
@@ -1200,6 +1211,11 @@ def _grown_scratch(scratch: Scratch, engine: int) -> Scratch:
     return scratch._replace(
         entry_cell=_doubled(scratch.entry_cell), entry_next=_doubled(scratch.entry_next)
     )
+
+
+def _offsets(width: int) -> NDArray[np.int64]:
+    """Return what a step adds to a flat cell, by direction."""
+    return np.array([dy * width + dx for dx, dy in zip(DX, DY, strict=True)], np.int64)
 
 
 def _doubled(array: NDArray[Any]) -> NDArray[Any]:

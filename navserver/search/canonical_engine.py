@@ -23,20 +23,14 @@ from navserver.search.costs import Terrain
 from navserver.search.engine import (
     BOUND,
     BUCKET,
-    CANCELLED,
     COST_PRUNED,
     ENTRIES,
-    EXHAUSTED,
     EXPANDED,
-    EXPANSION_LIMIT,
     GENERATED_COUNT,
     NO_CELL,
-    OPEN_FULL,
     OPEN_PEAK,
     PENDING,
-    REACHED,
     REOPENED,
-    RUNNING,
     STAMP,
     Query,
     Request,
@@ -47,21 +41,21 @@ from navserver.search.moves import dx_, dy_
 from navserver.search.nodes import TraceArrays
 from navserver.search.packed_nodes import (
     ARRIVAL_SHIFT,
-    BELOW_G,
-    CELL_BITS,
-    CELL_MASK,
     CLOSED_BIT,
     DIAGONAL,
     G_SHIFT,
+    GO_ON,
     HAS_ARRIVAL,
     MAX_G,
-    N_STACKS,
+    RANK,
     STAMP_AT,
     STRAIGHT,
-    UNBOUNDED,
     estimate_,
+    interrupted_,
+    pop_stack_,
     push_stack_,
     real_g_,
+    stopped_,
 )
 
 __all__ = ["advance_canonical_"]
@@ -85,128 +79,101 @@ def advance_canonical_(
     width = terrain.width
     masks = terrain.masks
     successors = request.successors
+    offsets = request.offsets
     packed = scratch.packed
     stacks = scratch.stacks
     heights = scratch.heights
-    occupied = scratch.occupied
     counters = scratch.counters
-    capacity = stacks.size >> 6
     noting = trace.cells.size > 0 or request.allow_partial
-    goal_x = query.goal_x
-    goal_y = query.goal_y
-    straight = request.straight
-    diagonal_rest = request.diagonal_rest
     shift = request.shift
     run_ahead = request.run_ahead
     four_neighbours = request.four_neighbours
     max_g = request.max_g
     fresh = counters[STAMP] << STAMP_AT
+    filled = scratch.occupied[0]
     bound = counters[BOUND]
     bucket = counters[BUCKET]
     pending = counters[PENDING]
     entries = counters[ENTRIES]
+    peak = counters[OPEN_PEAK]
     expanded = counters[EXPANDED]
     generated = counters[GENERATED_COUNT]
     reopened = counters[REOPENED]
     last = expanded + budget
     stop = min(last, request.max_expansions)
     is_full = False
-    outcome = RUNNING
+    is_nearly_full = False
     while True:
         if pending == NO_CELL:
-            filled = occupied[0]
-            if filled == 0 and bound == UNBOUNDED:
-                outcome = EXHAUSTED
+            pending, filled, bucket, entries = pop_stack_(
+                terrain, request, scratch, filled, bucket, entries, bound, False
+            )
+            if pending == NO_CELL:
+                outcome = stopped_(request, bound, expanded, last)
                 break
-            if filled != 0:
-                turn = np.uint64(bucket & (N_STACKS - 1))
-                turned = (filled >> turn) | (
-                    filled << ((np.uint64(N_STACKS) - turn) & np.uint64(N_STACKS - 1))
-                )
-                bucket += np.int64(trailing_zeros(turned))
-            if filled == 0 or (bucket << shift) >= bound:
-                if expanded >= request.max_expansions:
-                    outcome = EXPANSION_LIMIT
-                elif expanded < last:
-                    outcome = REACHED
-                break
-            slot = bucket & (N_STACKS - 1)
-            height = heights[slot] - 1
-            entry = stacks[slot * capacity + height]
-            heights[slot] = height
-            if height == 0:
-                occupied[0] = filled & ~(np.uint64(1) << np.uint64(slot))
-            entries -= 1
-            pending = entry & CELL_MASK
-            if packed[pending] & CLOSED_BIT or (entry >> CELL_BITS) >= bound:
-                pending = np.int64(NO_CELL)
-                continue
-        if is_full:
-            outcome = OPEN_FULL
-            break
-        if expanded >= stop:
-            if expanded >= request.max_expansions:
-                outcome = EXPANSION_LIMIT
-            break
-        if cancel[0]:
-            outcome = CANCELLED
+        outcome = interrupted_(request, is_full, expanded, stop, cancel)
+        if outcome != GO_ON:
             break
         cell = pending
         pending = np.int64(NO_CELL)
-        word = packed[cell]
-        y = cell // width
-        x = cell - y * width
+        word = packed[np.uint64(cell)]
+        y = (cell * request.row_factor) >> request.row_shift
+        away_x = cell - y * width - query.goal_x
+        away_y = y - query.goal_y
         while True:
             # Expand the cell, whose node is `word`.
-            packed[cell] = word | CLOSED_BIT
-            g = MAX_G - ((word >> G_SHIFT) & MAX_G)
+            packed[np.uint64(cell)] = word | CLOSED_BIT
+            rank = word & RANK
             arrival = (word >> ARRIVAL_SHIFT) & 7 if word & HAS_ARRIVAL else 8
             if noting:
+                g = MAX_G - ((word >> G_SHIFT) & MAX_G)
                 record_expansion_(
                     terrain, request, query, scratch, trace, expanded, cell, arrival,
                     real_g_(request, g),
                 )  # fmt: skip
             expanded += 1
-            mask = np.int64(masks[cell])
+            mask = np.int64(masks[np.uint64(cell)])
             key = mask
             if four_neighbours and arrival < 8:
-                key = np.int64(masks[cell - dy_(arrival) * width - dx_(arrival)])
+                key = np.int64(masks[cell - offsets[arrival]])
             moves = mask & np.int64(successors[arrival, key])
             if moves == 1 << arrival:
                 # Run on as long as the cell ahead is the only successor.
                 dx = dx_(arrival)
                 dy = dy_(arrival)
-                ahead = dy * width + dx
+                ahead = offsets[arrival]
                 step = DIAGONAL if arrival & 1 else STRAIGHT
+                g = MAX_G - ((word >> G_SHIFT) & MAX_G)
                 low = (arrival << ARRIVAL_SHIFT) | HAS_ARRIVAL
                 top = (bucket + 1 + run_ahead) << shift
                 while True:
                     cell += ahead
-                    x += dx
-                    y += dy
+                    away_x += dx
+                    away_y += dy
                     g += step
-                    word = fresh | ((MAX_G - g) << G_SHIFT) | low
-                    before = packed[cell]
+                    rank -= step << G_SHIFT
+                    before = packed[np.uint64(cell)]
                     moves = 0
-                    if word <= (before | BELOW_G):
+                    if rank <= before:
                         break
                     if g > max_g:
                         counters[COST_PRUNED] = 1
                         break
-                    f = g + estimate_(straight, diagonal_rest, x - goal_x, y - goal_y)
+                    f = g + estimate_(request, away_x, away_y)
                     if f >= bound:
                         break
                     if before >= fresh and before & CLOSED_BIT:
                         reopened += 1
                     generated += 1
-                    packed[cell] = word
+                    packed[np.uint64(cell)] = rank | low
                     if cell == query.goal:
                         bound = g
                         break
                     if f >= top:
-                        is_full |= push_stack_(
-                            stacks, heights, occupied, max(f >> shift, bucket), f, cell
+                        filled, is_nearly_full = push_stack_(
+                            stacks, heights, filled, max(f >> shift, bucket), f, cell
                         )
+                        is_full |= is_nearly_full
                         entries += 1
                         break
                     if expanded >= stop:
@@ -217,10 +184,10 @@ def advance_canonical_(
                             terrain, request, query, scratch, trace, expanded, cell, arrival,
                             real_g_(request, g),
                         )  # fmt: skip
-                    packed[cell] = word | CLOSED_BIT
+                    packed[np.uint64(cell)] = rank | low | CLOSED_BIT
                     expanded += 1
                     key = mask
-                    mask = np.int64(masks[cell])
+                    mask = np.int64(masks[np.uint64(cell)])
                     if not four_neighbours:
                         key = mask
                     moves = mask & np.int64(successors[arrival, key])
@@ -237,26 +204,25 @@ def advance_canonical_(
             while moves:
                 direction = np.int64(trailing_zeros(moves))
                 moves &= moves - 1
-                dx = dx_(direction)
-                dy = dy_(direction)
-                to = cell + dy * width + dx
-                to_g = g + (DIAGONAL if direction & 1 else STRAIGHT)
-                to_word = (
-                    fresh | ((MAX_G - to_g) << G_SHIFT) | (direction << ARRIVAL_SHIFT) | HAS_ARRIVAL
-                )
-                before = packed[to]
-                if to_word <= (before | BELOW_G):
+                to = cell + offsets[direction]
+                to_rank = rank - ((DIAGONAL if direction & 1 else STRAIGHT) << G_SHIFT)
+                before = packed[np.uint64(to)]
+                if to_rank <= before:
                     continue
+                to_g = MAX_G - ((to_rank >> G_SHIFT) & MAX_G)
                 if to_g > max_g:
                     counters[COST_PRUNED] = 1
                     continue
-                f = to_g + estimate_(straight, diagonal_rest, x + dx - goal_x, y + dy - goal_y)
+                x = away_x + dx_(direction)
+                y = away_y + dy_(direction)
+                f = to_g + estimate_(request, x, y)
                 if f >= bound:
                     continue
                 if before >= fresh and before & CLOSED_BIT:
                     reopened += 1
                 generated += 1
-                packed[to] = to_word
+                to_word = to_rank | (direction << ARRIVAL_SHIFT) | HAS_ARRIVAL
+                packed[np.uint64(to)] = to_word
                 if to == query.goal:
                     bound = to_g
                     continue
@@ -264,15 +230,19 @@ def advance_canonical_(
                 if to_bucket == bucket or (is_single and to_bucket <= bucket + run_ahead):
                     # The last one stays in hand; the one in hand before goes on the open list.
                     if next_cell != NO_CELL:
-                        is_full |= push_stack_(stacks, heights, occupied, bucket, next_f, next_cell)
+                        filled, is_nearly_full = push_stack_(
+                            stacks, heights, filled, bucket, next_f, next_cell
+                        )
+                        is_full |= is_nearly_full
                         entries += 1
                     next_cell = to
-                    next_x = x + dx
-                    next_y = y + dy
+                    next_x = x
+                    next_y = y
                     next_word = to_word
                     next_f = f
                 else:
-                    is_full |= push_stack_(stacks, heights, occupied, to_bucket, f, to)
+                    filled, is_nearly_full = push_stack_(stacks, heights, filled, to_bucket, f, to)
+                    is_full |= is_nearly_full
                     entries += 1
             if next_cell == NO_CELL or next_f >= bound:
                 break
@@ -280,14 +250,16 @@ def advance_canonical_(
                 pending = next_cell
                 break
             cell = next_cell
-            x = next_x
-            y = next_y
+            away_x = next_x
+            away_y = next_y
             word = next_word
-        counters[OPEN_PEAK] = max(counters[OPEN_PEAK], entries)
+        peak = max(peak, entries)
+    scratch.occupied[0] = filled
     counters[BOUND] = bound
     counters[BUCKET] = bucket
     counters[PENDING] = pending
     counters[ENTRIES] = entries
+    counters[OPEN_PEAK] = peak
     counters[EXPANDED] = expanded
     counters[GENERATED_COUNT] = generated
     counters[REOPENED] = reopened

@@ -66,17 +66,22 @@ class Request(NamedTuple):
     g_unit: float
     """What 1 in fixed point is worth."""
     straight: int
-    """Fixed-point estimate of a straight step, for CANONICAL."""
+    """Fixed-point estimate of a straight step, for CANONICAL and MULTIPLES."""
     diagonal_rest: int
     """Fixed-point estimate of a diagonal step beyond that of a straight one."""
     max_g: int
     shift: int
     run_ahead: int
     four_neighbours: bool
+    row_factor: int
+    row_shift: int
+    """A cell's row is ``(cell * row_factor) >> row_shift``, see `packed_nodes.row_division`."""
+    offsets: NDArray[np.int64]
+    """What a step adds to a flat cell, by direction."""
     successors: NDArray[np.uint8]
     """Canonical successors by arrival direction (8 at the start) and move mask."""
-    multiples: NDArray[np.int64]
-    """Multiple of the base cost by class, for MULTIPLES."""
+    step_ranks: NDArray[np.int64]
+    """What a step takes off a node's rank, for MULTIPLES: at ``2 * class + is_diagonal``."""
 
 
 class Query(NamedTuple):

@@ -15,20 +15,14 @@ from navserver.search.costs import Terrain
 from navserver.search.engine import (
     BOUND,
     BUCKET,
-    CANCELLED,
     COST_PRUNED,
     ENTRIES,
-    EXHAUSTED,
     EXPANDED,
-    EXPANSION_LIMIT,
     GENERATED_COUNT,
     NO_CELL,
-    OPEN_FULL,
     OPEN_PEAK,
     PENDING,
-    REACHED,
     REOPENED,
-    RUNNING,
     STAMP,
     Query,
     Request,
@@ -39,21 +33,19 @@ from navserver.search.moves import WORTH, dx_, dy_, turned_
 from navserver.search.nodes import TraceArrays
 from navserver.search.packed_nodes import (
     ARRIVAL_SHIFT,
-    BELOW_G,
-    CELL_BITS,
-    CELL_MASK,
     CLOSED_BIT,
-    DIAGONAL,
     G_SHIFT,
+    GO_ON,
     HAS_ARRIVAL,
     MAX_G,
-    N_STACKS,
+    RANK,
     STAMP_AT,
-    STRAIGHT,
-    UNBOUNDED,
     estimate_,
+    interrupted_,
+    pop_stack_,
     push_stack_,
     real_g_,
+    stopped_,
 )
 
 __all__ = ["advance_multiples_"]
@@ -77,122 +69,98 @@ def advance_multiples_(
     width = terrain.width
     masks = terrain.masks
     classes = terrain.classes
-    multiples = request.multiples
+    step_ranks = request.step_ranks
+    offsets = request.offsets
     packed = scratch.packed
     stacks = scratch.stacks
     heights = scratch.heights
-    occupied = scratch.occupied
     counters = scratch.counters
-    capacity = stacks.size >> 6
     noting = trace.cells.size > 0 or request.allow_partial
-    goal_x = query.goal_x
-    goal_y = query.goal_y
-    straight = request.straight
-    diagonal_rest = request.diagonal_rest
     shift = request.shift
-    max_g = request.max_g
     fresh = counters[STAMP] << STAMP_AT
+    filled = scratch.occupied[0]
     bound = counters[BOUND]
     bucket = counters[BUCKET]
     pending = counters[PENDING]
     entries = counters[ENTRIES]
+    peak = counters[OPEN_PEAK]
     expanded = counters[EXPANDED]
     generated = counters[GENERATED_COUNT]
     reopened = counters[REOPENED]
     last = expanded + budget
     stop = min(last, request.max_expansions)
     is_full = False
-    outcome = RUNNING
     while True:
         if pending == NO_CELL:
-            filled = occupied[0]
-            if filled == 0 and bound == UNBOUNDED:
-                outcome = EXHAUSTED
+            pending, filled, bucket, entries = pop_stack_(
+                terrain, request, scratch, filled, bucket, entries, bound, True
+            )
+            if pending == NO_CELL:
+                outcome = stopped_(request, bound, expanded, last)
                 break
-            if filled != 0:
-                turn = np.uint64(bucket & (N_STACKS - 1))
-                turned = (filled >> turn) | (
-                    filled << ((np.uint64(N_STACKS) - turn) & np.uint64(N_STACKS - 1))
-                )
-                bucket += np.int64(trailing_zeros(turned))
-            if filled == 0 or (bucket << shift) >= bound:
-                if expanded >= request.max_expansions:
-                    outcome = EXPANSION_LIMIT
-                elif expanded < last:
-                    outcome = REACHED
-                break
-            slot = bucket & (N_STACKS - 1)
-            height = heights[slot] - 1
-            entry = stacks[slot * capacity + height]
-            heights[slot] = height
-            if height == 0:
-                occupied[0] = filled & ~(np.uint64(1) << np.uint64(slot))
-            entries -= 1
-            pending = entry & CELL_MASK
-            if packed[pending] & CLOSED_BIT or (entry >> CELL_BITS) >= bound:
-                pending = np.int64(NO_CELL)
-                continue
-        if is_full:
-            outcome = OPEN_FULL
-            break
-        if expanded >= stop:
-            if expanded >= request.max_expansions:
-                outcome = EXPANSION_LIMIT
-            break
-        if cancel[0]:
-            outcome = CANCELLED
+        outcome = interrupted_(request, is_full, expanded, stop, cancel)
+        if outcome != GO_ON:
             break
         cell = pending
         pending = np.int64(NO_CELL)
-        word = packed[cell]
-        y = cell // width
-        x = cell - y * width
-        packed[cell] = word | CLOSED_BIT
-        g = MAX_G - ((word >> G_SHIFT) & MAX_G)
-        moves = np.int64(masks[cell])
+        word = packed[np.uint64(cell)]
+        packed[np.uint64(cell)] = word | CLOSED_BIT
+        rank = word & RANK
+        moves = np.int64(masks[np.uint64(cell)])
         arrival = np.int64(8)
         if word & HAS_ARRIVAL:
             arrival = (word >> ARRIVAL_SHIFT) & 7
             moves &= turned_(WORTH, arrival)
         if noting:
+            g = MAX_G - ((word >> G_SHIFT) & MAX_G)
             record_expansion_(
                 terrain, request, query, scratch, trace, expanded, cell, arrival,
                 real_g_(request, g),
             )  # fmt: skip
         expanded += 1
+        # Which successors are better is told without a branch, since no processor foretells it.
+        better = np.int64(0)
         while moves:
             direction = np.int64(trailing_zeros(moves))
             moves &= moves - 1
-            dx = dx_(direction)
-            dy = dy_(direction)
-            to = cell + dy * width + dx
-            to_g = g + multiples[classes[to]] * (DIAGONAL if direction & 1 else STRAIGHT)
-            to_word = (
-                fresh | ((MAX_G - to_g) << G_SHIFT) | (direction << ARRIVAL_SHIFT) | HAS_ARRIVAL
-            )
-            before = packed[to]
-            if to_word <= (before | BELOW_G):
-                continue
-            if to_g > max_g:
+            to = np.uint64(cell + offsets[direction])
+            to_rank = rank - step_ranks[np.uint64(2 * np.int64(classes[to]) + (direction & 1))]
+            better |= np.int64(to_rank > packed[to]) << direction
+        y = (cell * request.row_factor) >> request.row_shift
+        away_x = cell - y * width - query.goal_x
+        away_y = y - query.goal_y
+        while better:
+            direction = np.int64(trailing_zeros(better))
+            better &= better - 1
+            to = np.uint64(cell + offsets[direction])
+            to_rank = rank - step_ranks[np.uint64(2 * np.int64(classes[to]) + (direction & 1))]
+            to_g = MAX_G - ((to_rank >> G_SHIFT) & MAX_G)
+            if to_g > request.max_g:
                 counters[COST_PRUNED] = 1
                 continue
-            f = to_g + estimate_(straight, diagonal_rest, x + dx - goal_x, y + dy - goal_y)
+            f = to_g + estimate_(request, away_x + dx_(direction), away_y + dy_(direction))
             if f >= bound:
                 continue
+            before = packed[to]
             if before >= fresh and before & CLOSED_BIT:
                 reopened += 1
             generated += 1
-            packed[to] = to_word
-            if to == query.goal:
+            packed[to] = to_rank | (direction << ARRIVAL_SHIFT) | HAS_ARRIVAL
+            if np.int64(to) == query.goal:
                 bound = to_g
                 continue
-            is_full |= push_stack_(stacks, heights, occupied, max(f >> shift, bucket), f, to)
+            filled, is_nearly_full = push_stack_(
+                stacks, heights, filled, max(f >> shift, bucket), f, np.int64(to)
+            )
+            is_full |= is_nearly_full
             entries += 1
-        counters[OPEN_PEAK] = max(counters[OPEN_PEAK], entries)
+        peak = max(peak, entries)
+    scratch.occupied[0] = filled
     counters[BOUND] = bound
     counters[BUCKET] = bucket
     counters[PENDING] = pending
     counters[ENTRIES] = entries
+    counters[OPEN_PEAK] = peak
     counters[EXPANDED] = expanded
     counters[GENERATED_COUNT] = generated
     counters[REOPENED] = reopened

@@ -8,25 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from navserver.search.astar import AStar
-from navserver.search.canonical_engine import (
-    CELL_BITS,
-    DIAGONAL,
-    MAX_G,
-    N_STACKS,
-    STAMP_AT,
-    STRAIGHT,
-    estimate_,
-    push_stack_,
-)
 from navserver.search.engine import BUCKETS, CANONICAL, HEAP, LAST_STAMP
 from navserver.search.grid import MAX_SIDE, DiagonalMode, Grid, Profile
 from navserver.search.heuristics import Heuristic
 from navserver.search.nodes import SearchTrace
+from navserver.search.packed_nodes import (
+    CELL_BITS,
+    DIAGONAL,
+    MAX_G,
+    STAMP_AT,
+    STRAIGHT,
+)
 from navserver.status import Detail, Status
 from tests import engines as eng
 from tests.reference_engines import all_pairs
@@ -135,30 +130,6 @@ def test_words_hold_what_they_must() -> None:
     # The greatest f: a path of the greatest g, and a weight of 4 over the whole map.
     assert (MAX_G + 4 * 2 * MAX_SIDE * DIAGONAL) << CELL_BITS < 1 << 63
     assert abs(DIAGONAL / STRAIGHT - math.sqrt(2.0)) < 1.1e-8
-
-
-@given(st.integers(-8191, 8191), st.integers(-8191, 8191))
-def test_the_estimate_is_octile(dx: int, dy: int) -> None:
-    away = max(abs(dx), abs(dy)) - min(abs(dx), abs(dy))
-    expected = away * STRAIGHT + min(abs(dx), abs(dy)) * DIAGONAL
-    assert estimate_(STRAIGHT, DIAGONAL - STRAIGHT, dx, dy) == expected
-    assert estimate_(STRAIGHT, STRAIGHT, dx, dy) == (abs(dx) + abs(dy)) * STRAIGHT
-
-
-def test_stacks_tell_when_the_next_expansion_might_find_no_room() -> None:
-    stacks = np.zeros(N_STACKS * 16, np.int64)
-    heights = np.zeros(N_STACKS, np.int64)
-    occupied = np.zeros(65, np.uint64)
-    for bucket in (3, 3 + N_STACKS * 5, 63, 64):
-        slot = bucket % N_STACKS
-        entry = (bucket * 1000, (1 << CELL_BITS) - 1)
-        before = int(heights[slot])
-        assert push_stack_(stacks, heights, occupied, bucket, *entry) == (before + 10 > 16)
-        assert int(stacks[slot * 16 + before]) == entry[0] << CELL_BITS | entry[1]
-        assert int(occupied[0]) >> slot & 1
-    assert (heights[3], heights[63], heights[0]) == (2, 1, 1)
-    fulls = [push_stack_(stacks, heights, occupied, 7, 1, height) for height in range(8)]
-    assert fulls == [False] * 7 + [True]
 
 
 @pytest.mark.parametrize("cost", [1.0, 0.1, 1e-30, 1e30, 3e-5])
