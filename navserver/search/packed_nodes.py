@@ -195,8 +195,9 @@ def row_division(width: int) -> tuple[int, int]:
 
     Returns
     -------
-    factor, shift : int
-        ``(cell * factor) >> shift`` is ``cell // width`` for every cell below ``1 << CELL_BITS``.
+    (int, int)
+        Factor and shift: ``(cell * factor) >> shift`` is ``cell // width`` for every cell below
+        ``1 << CELL_BITS``.
     """
     shift = CELL_BITS + (width - 1).bit_length()
     return -(-(1 << shift) // width), shift
