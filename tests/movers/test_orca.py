@@ -197,6 +197,7 @@ def test_a_perfectly_symmetric_circle_does_not_block_itself() -> None:
     assert scene.away() < 0.2
 
 
+@pytest.mark.slow
 def test_the_same_bytes_on_any_number_of_threads() -> None:
     random = np.random.default_rng(3)
     starts = random.uniform(-60, 60, (5000, 2))

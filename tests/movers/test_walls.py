@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -57,7 +57,6 @@ def wall_gaps(grid: Grid, positions: NDArray[np.float32]) -> NDArray[np.float64]
     st.sampled_from([1 / 60, 0.25, 3.0, 1e9]),
     st.sampled_from([(0, 0), (-3, 7), (5000, -8000)]),
 )
-@settings(max_examples=300)
 def test_nobody_gets_into_a_wall_or_off_the_island(
     seed: int,
     width: int,
