@@ -25,6 +25,8 @@ var _running: bool = false
 
 func _initialize() -> void:
 	OS.add_logger(_errors)
+	# A test that wants a sidecar names its connection file or starts one.
+	ProjectSettings.set_setting("navserver/sidecar/autostart", false)
 	_run()
 
 

@@ -6,8 +6,8 @@ anew, on the newest version of the map, and goes on in slices until it ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Any, cast
+from collections.abc import Hashable
+from typing import cast
 
 import numpy as np
 
@@ -24,15 +24,7 @@ from navserver.search.nodes import CancelFlag, SearchTrace
 from navserver.search.results import PathResult, ResultRow
 from navserver.service.path_queue import Lane
 from navserver.service.pending import Desk, Pending
-from navserver.service.replicas import Replica
-from navserver.service.requests import (
-    BatchRequest,
-    Outcome,
-    PathReply,
-    PathRequest,
-    SearchOptions,
-    Used,
-)
+from navserver.service.requests import Outcome, PathReply, PathRequest, SearchOptions, Used
 from navserver.service.work import SearchState, SliceUnit, TrialUnit, WorkUnit
 from navserver.service.world import World
 from navserver.status import Detail, Status
@@ -64,7 +56,7 @@ class Job:
     """
 
     __slots__ = (
-        "goal", "goal_flat", "is_at_work", "lender", "options", "pin", "searching", "start",
+        "goal", "goal_flat", "is_at_work", "lender", "options", "searching", "start",
         "start_flat", "state", "tickets", "trace_capacity", "tried", "world",
     )  # fmt: skip
 
@@ -88,8 +80,6 @@ class Job:
         self.state: SearchState | None = None
         """The search once it goes on in slices; it holds a version of the map."""
         self.lender: Hashable = None
-        self.pin: Callable[[], Replica] = world.replicas.pin
-        """Gives the version to search."""
         self.searching = 0.0
         """Seconds at work so far."""
         self.is_at_work = False
@@ -139,7 +129,7 @@ class Job:
         SearchState
             The search.
         """
-        replica = self.pin()
+        replica = self.world.replicas.pin()
         trace = None if self.trace_capacity is None else SearchTrace(self.trace_capacity)
         self.state = SearchState(replica, self.options, self.start, self.goal, trace)
         self.lender = client
@@ -209,7 +199,7 @@ class PathTicket(Pending):
 
     Parameters
     ----------
-    request : PathRequest or BatchRequest
+    request : PathRequest
         What was asked.
     job : Job
         The search that answers it.
@@ -219,13 +209,9 @@ class PathTicket(Pending):
 
     __slots__ = ("is_follower", "job", "searched_before")
 
-    def __init__(
-        self,
-        request: PathRequest | BatchRequest,
-        job: Job,
-        order: tuple[int, int],
-        now: float,
-    ) -> None:
+    request: PathRequest
+
+    def __init__(self, request: PathRequest, job: Job, order: int, now: float) -> None:
         super().__init__(request, job.world, 1, order, now)
         self.job = job
         self.is_follower = bool(job.tickets)
@@ -415,24 +401,23 @@ class PathTicket(Pending):
                 job.close(desk)
 
 
-def is_cut_short(detail: Any, expanded: Any, options: SearchOptions) -> Any:
+def is_cut_short(detail: int, expanded: int, options: SearchOptions) -> bool:
     """Return whether a first try ended at its own limit, not at one that was asked for.
 
     Parameters
     ----------
-    detail : int or int64 array (n,)
+    detail : int
         Bits of `Detail`.
-    expanded : int or int64 array (n,)
+    expanded : int
         Expansions.
     options : SearchOptions
         What was asked.
 
     Returns
     -------
-    bool or bool array (n,)
+    bool
         True if the search must begin anew without that limit.
     """
-    is_limited = (detail & int(Detail.EXPANSION_LIMIT)) != 0
-    if options.max_expansions is None:
-        return is_limited
-    return is_limited & (expanded < options.max_expansions)
+    if not detail & Detail.EXPANSION_LIMIT:
+        return False
+    return options.max_expansions is None or expanded < options.max_expansions

@@ -22,6 +22,7 @@ var reason: String = ""
 ## The last closing was the peer's refusal of the password: to try again is useless.
 var refused: bool = false
 
+var _heard_msec: int = 0
 var _stream: StreamPeerTCP = null
 var _connection: ZmtpConnection = null
 var _unsent: Array[PackedByteArray] = []
@@ -38,6 +39,7 @@ func open(port: int, name: String, password: String) -> void:
 	_stream = StreamPeerTCP.new()
 	_connection = ZmtpConnection.new(name, password)
 	state = State.CONNECTING
+	_heard_msec = Time.get_ticks_msec()
 	if _stream.connect_to_host(_HOST, port) != OK:
 		_close("the system does not connect to %s:%d" % [_HOST, port])
 
@@ -92,6 +94,11 @@ func get_unsent_size() -> int:
 	return size
 
 
+## Returns for how long the peer has said nothing; a server sends a heartbeat every two seconds.
+func get_silence_msec() -> int:
+	return Time.get_ticks_msec() - _heard_msec
+
+
 func _close(why: String, by_refusal: bool = false) -> void:
 	close()
 	reason = why
@@ -131,6 +138,7 @@ func _receive(budget: int) -> void:
 			return
 		else:
 			_connection.receive_data(bytes)
+			_heard_msec = Time.get_ticks_msec()
 			budget -= bytes.size()
 
 

@@ -1,0 +1,201 @@
+extends "backend.gd"
+## Finds paths by the engine's own AStarGrid2D, where there is no sidecar.
+##
+## The work is a list of tasks in order. Where the system has threads one task of the engine's pool
+## works them off; else each poll does one. Worlds belong to whoever works: the main thread only
+## appends tasks and takes results.
+
+const FallbackWorld := preload("fallback_world.gd")
+
+const _CAPABILITIES: PackedStringArray = [
+	"path", "batch", "watch", "cancel", "blocked_cells", "size"
+]
+
+var _threaded: bool = OS.has_feature("threads")
+var _mutex: Mutex = Mutex.new()
+# Shared under the mutex.
+var _tasks: Array[Callable] = []
+var _results: Array[Callable] = []
+var _working: bool = false
+# Of whoever works.
+var _worlds: Dictionary[String, FallbackWorld] = {}
+var _watches: Dictionary[PathJob, Array] = {}
+# Of the main thread.
+var _pool_task: int = -1
+var _unanswered: Dictionary[PathJob, bool] = {}
+
+
+func put_world(world: WorldState) -> void:
+	_add_task(_do_put_world.bind(world.copy(), world))
+
+
+func drop_world(world: WorldState) -> void:
+	_add_task(_do_drop_world.bind(world.name))
+
+
+func edit_cells(
+	world: WorldState, cells: PackedInt32Array, classes: PackedByteArray, scales: PackedFloat32Array
+) -> void:
+	_add_task(_do_edit_cells.bind(world, cells, classes, scales))
+
+
+func set_profile(world: WorldState, name: String, costs: PackedFloat32Array) -> void:
+	_add_task(_do_set_profile.bind(world.name, name, costs))
+
+
+func find_paths(jobs: Array[PathJob]) -> void:
+	for job: PathJob in jobs:
+		_unanswered[job] = true
+		_add_task(_do_find_path.bind(job))
+
+
+func cancel(job: PathJob) -> void:
+	if _unanswered.erase(job):
+		job.answer(NavServerPathResult.without_path(NavServerPathResult.Status.CANCELLED))
+
+
+func unwatch(job: PathJob) -> void:
+	_add_task(_do_unwatch.bind(job))
+
+
+func poll() -> void:
+	if not _threaded and not _tasks.is_empty():
+		var task: Callable = _tasks.pop_front()
+		task.call()
+		_working = not _tasks.is_empty()
+	_mutex.lock()
+	var results: Array[Callable] = _results
+	_results = []
+	_mutex.unlock()
+	for result: Callable in results:
+		result.call()
+
+
+func take_unanswered() -> Array[PathJob]:
+	var jobs: Array[PathJob] = _unanswered.keys()
+	_unanswered.clear()
+	return jobs
+
+
+func get_capabilities() -> PackedStringArray:
+	return _CAPABILITIES
+
+
+## Tells whether every task is done and its result handed on.
+func is_idle() -> bool:
+	_mutex.lock()
+	var idle: bool = _tasks.is_empty() and _results.is_empty() and not _working
+	_mutex.unlock()
+	return idle
+
+
+## Waits for the thread; nothing is answered after it.
+func close() -> void:
+	_mutex.lock()
+	_tasks.clear()
+	_mutex.unlock()
+	if _pool_task >= 0:
+		WorkerThreadPool.wait_for_task_completion(_pool_task)
+	_pool_task = -1
+	_results.clear()
+
+
+func _add_task(task: Callable) -> void:
+	_mutex.lock()
+	_tasks.append(task)
+	var idle: bool = not _working
+	_working = true
+	_mutex.unlock()
+	if _threaded and idle:
+		if _pool_task >= 0:
+			# It is over but for its last line; the pool wants each task waited for.
+			WorkerThreadPool.wait_for_task_completion(_pool_task)
+		_pool_task = WorkerThreadPool.add_task(_work, false, "navserver fallback")
+
+
+func _work() -> void:
+	while true:
+		_mutex.lock()
+		var task: Callable = Callable()
+		if _tasks.is_empty():
+			_working = false
+		else:
+			task = _tasks.pop_front()
+		_mutex.unlock()
+		if not task.is_valid():
+			return
+		task.call()
+
+
+func _add_result(result: Callable) -> void:
+	_mutex.lock()
+	_results.append(result)
+	_mutex.unlock()
+
+
+func _do_put_world(copy: WorldState, world: WorldState) -> void:
+	_worlds[world.name] = FallbackWorld.new(copy)
+	_add_result(world.arrived.emit.bind(1))
+
+
+func _do_drop_world(name: String) -> void:
+	_worlds.erase(name)
+	for job: PathJob in _watches.keys():
+		if job.world.name == name:
+			_watches.erase(job)
+
+
+func _do_edit_cells(
+	world: WorldState, cells: PackedInt32Array, classes: PackedByteArray, scales: PackedFloat32Array
+) -> void:
+	if world.name not in _worlds:
+		return
+	var held: FallbackWorld = _worlds[world.name]
+	held.edit(cells, classes, scales)
+	_add_result(world.edited.emit.bind(held.version, cells))
+	for job: PathJob in _watches.keys():
+		if job.world != world:
+			continue
+		var index: int = held.find_break(_watches[job], job.profile, job.size)
+		if index >= 0:
+			_watches.erase(job)
+			_add_result(job.invalidate.bind(index))
+
+
+func _do_set_profile(world: String, name: String, costs: PackedFloat32Array) -> void:
+	if world in _worlds:
+		_worlds[world].set_profile(name, costs)
+
+
+func _do_unwatch(job: PathJob) -> void:
+	_watches.erase(job)
+
+
+func _do_find_path(job: PathJob) -> void:
+	if job.is_over():
+		return
+	var result: NavServerPathResult = null
+	var waited: float = (Time.get_ticks_usec() - job.made_usec) / 1000.0
+	if job.deadline_msec > 0.0 and waited > job.deadline_msec:
+		result = NavServerPathResult.without_path(NavServerPathResult.Status.DEADLINE)
+	elif job.world.name not in _worlds:
+		result = NavServerPathResult.without_path(
+			NavServerPathResult.Status.FAILED, "the map is gone: ask a map that is in the tree"
+		)
+	else:
+		var held: FallbackWorld = _worlds[job.world.name]
+		result = held.find_path(
+			job.start, job.goal, job.profile, job.size, job.allow_partial, job.blocked_cells
+		)
+		if job.watch and result.has_path():
+			var cells: Array[Vector2i] = []
+			for point: Vector2 in result.path:
+				cells.append(Vector2i(point))
+			_watches[job] = cells
+		result.path = job.world.transform * result.path
+	_add_result(_answer.bind(job, result))
+
+
+func _answer(job: PathJob, result: NavServerPathResult) -> void:
+	if _unanswered.erase(job):
+		job.answer(result)

@@ -1,0 +1,127 @@
+extends RefCounted
+## What code has set on top of a map's tiles: solid cells, weights, obstacles.
+
+const Msgpack := preload("msgpack.gd")
+const WorldState := preload("world_state.gd")
+
+const _FORMAT: String = "navserver-map-1"
+
+## Cells that are solid or walkable whatever their tile says.
+var solid: Dictionary[Vector2i, bool] = {}
+## Factor of a cell's cost.
+var scales: Dictionary[Vector2i, float] = {}
+
+var _obstacles: Dictionary[Object, Dictionary] = {}
+
+
+## Returns the class of a cell whose tile has a class.
+func get_class_of(cell: Vector2i, tile: int) -> int:
+	var class_id: int = tile
+	if cell in solid:
+		if solid[cell]:
+			class_id = WorldState.SOLID
+		elif tile == WorldState.SOLID:
+			class_id = 0
+	# Of several obstacles the highest class holds; solid is the highest.
+	var laid: int = -1
+	for obstacle: Object in _obstacles:
+		var class_there: int = _obstacles[obstacle].get(cell, -1)
+		laid = maxi(laid, class_there)
+	return class_id if laid < 0 or class_id == WorldState.SOLID else laid
+
+
+## Lays a class over cells for an obstacle, in place of what it laid before; returns the cells that
+## this may change.
+func set_obstacle(obstacle: Object, cells: Array[Vector2i], class_id: int) -> Array[Vector2i]:
+	var before: Dictionary = _obstacles.get(obstacle, {})
+	var laid: Dictionary = {}
+	for cell: Vector2i in cells:
+		laid[cell] = class_id
+	if laid.is_empty():
+		_obstacles.erase(obstacle)
+	else:
+		_obstacles[obstacle] = laid
+	var changed: Array[Vector2i] = []
+	for cell: Vector2i in before:
+		if laid.get(cell, -1) != before[cell]:
+			changed.append(cell)
+	for cell: Vector2i in laid:
+		if cell not in before:
+			changed.append(cell)
+	return changed
+
+
+## Returns all cells that differ, or may differ, from their tiles.
+func get_cells() -> Array[Vector2i]:
+	var found: Dictionary[Vector2i, bool] = {}
+	for cell: Vector2i in solid:
+		found[cell] = true
+	for cell: Vector2i in scales:
+		found[cell] = true
+	for obstacle: Object in _obstacles:
+		for cell: Vector2i in _obstacles[obstacle]:
+			found[cell] = true
+	return found.keys()
+
+
+## Takes back solid cells and weights; obstacles stay.
+func clear() -> void:
+	solid.clear()
+	scales.clear()
+
+
+## Returns solid cells and weights as bytes; obstacles are nodes and come from their scene.
+func to_bytes() -> PackedByteArray:
+	var cells: PackedInt32Array = PackedInt32Array()
+	var flags: PackedByteArray = PackedByteArray()
+	for cell: Vector2i in solid:
+		cells.append_array([cell.x, cell.y])
+		flags.append(1 if solid[cell] else 0)
+	var scaled: PackedInt32Array = PackedInt32Array()
+	var factors: PackedFloat64Array = PackedFloat64Array()
+	for cell: Vector2i in scales:
+		scaled.append_array([cell.x, cell.y])
+		factors.append(scales[cell])
+	return (
+		Msgpack
+		. new()
+		. encode(
+			{
+				"format": _FORMAT,
+				"cells": cells.to_byte_array(),
+				"solid": flags,
+				"scaled": scaled.to_byte_array(),
+				"scales": factors.to_byte_array(),
+			}
+		)
+	)
+
+
+## Takes what [method to_bytes] returned; returns what is wrong with it, and nothing changes then.
+func from_bytes(bytes: PackedByteArray) -> String:
+	var msgpack: Msgpack = Msgpack.new()
+	var value: Variant = msgpack.decode(bytes)
+	if value is not Dictionary:
+		return "%d bytes are no state of a map" % bytes.size()
+	var state: Dictionary = value
+	if state.get("format") != _FORMAT:
+		return "the state is not of the format %s" % _FORMAT
+	var parts: Array[PackedByteArray] = []
+	for part: String in ["cells", "solid", "scaled", "scales"]:
+		if state.get(part) is not PackedByteArray:
+			return "%s is not there" % part
+		parts.append(state[part])
+	if parts[0].size() != 8 * parts[1].size() or parts[2].size() != parts[3].size():
+		return "its parts differ in length"
+	var factors: PackedFloat64Array = parts[3].to_float64_array()
+	for factor: float in factors:
+		if is_nan(factor) or is_inf(factor) or factor < 0.0:
+			return "a weight is %s" % factor
+	clear()
+	var cells: PackedInt32Array = parts[0].to_int32_array()
+	for index: int in parts[1].size():
+		solid[Vector2i(cells[2 * index], cells[2 * index + 1])] = parts[1][index] != 0
+	var scaled: PackedInt32Array = parts[2].to_int32_array()
+	for index: int in factors.size():
+		scales[Vector2i(scaled[2 * index], scaled[2 * index + 1])] = factors[index]
+	return ""

@@ -1,0 +1,56 @@
+extends RefCounted
+## One path that a backend is asked for, in cells of a world.
+
+## The answer is there; its path is in the map's own coordinates. Comes exactly once.
+signal answered(result: NavServerPathResult)
+## An edit broke the path that was watched; comes at most once.
+signal invalidated(index: int)
+
+const WorldState := preload("world_state.gd")
+
+## The world.
+var world: WorldState = null
+## Where the body stands.
+var start: Vector2i = Vector2i.ZERO
+## Where it wants to go.
+var goal: Vector2i = Vector2i.ZERO
+## Name of a profile of the world.
+var profile: String = WorldState.DEFAULT_PROFILE
+## Side of the body in cells.
+var size: int = 1
+## Milliseconds to answer within; 0 for none.
+var deadline_msec: float = 0.0
+## Greater goes first.
+var priority: int = 0
+## Whether a path to the nearest cell will do.
+var allow_partial: bool = false
+## Cells that count as solid, as x and y.
+var blocked_cells: PackedInt32Array = PackedInt32Array()
+## Whether to tell when the path breaks.
+var watch: bool = false
+## Names who asks, so that a newer job takes the place of an older; -1 for nobody.
+var agent: int = -1
+## When the job was made, in microseconds of [Time].
+var made_usec: int = Time.get_ticks_usec()
+
+var _over: bool = false
+
+
+## Tells whether the answer is there.
+func is_over() -> bool:
+	return _over
+
+
+## Hands on the answer; a second one is dropped.
+func answer(result: NavServerPathResult) -> void:
+	if _over:
+		return
+	_over = true
+	answered.emit(result)
+
+
+## Tells that the path broke at an entry of its cells.
+func invalidate(index: int) -> void:
+	if watch:
+		watch = false
+		invalidated.emit(index)

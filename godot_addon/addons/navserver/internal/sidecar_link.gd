@@ -1,0 +1,251 @@
+extends RefCounted
+## Keeps the session with a sidecar: starts one if asked to, connects, connects again.
+##
+## A connection that breaks is taken up again at once, with the same session, so that a hiccup costs
+## nothing. Only if that fails is the sidecar [signal lost]; from then on it is looked for, less and
+## less often.
+
+## Where it stands has changed.
+signal changed(state: State, reason: String)
+## The session is open with a server that knows no world of ours.
+signal opened
+## The sidecar is gone: what was asked and not answered will not be.
+signal lost
+## The sidecar compiles: groups done of all.
+signal progressed(done: int, total: int)
+
+## OFF looks for nothing.
+enum State { OFF, STARTING, CONNECTING, READY }
+
+const Message := preload("message.gd")
+const Session := preload("session.gd")
+const SidecarBackend := preload("sidecar_backend.gd")
+const SidecarProcess := preload("sidecar_process.gd")
+const Transport := preload("transport.gd")
+
+const _USER: String = "navserver"
+# A server sends a heartbeat every two seconds.
+const _SILENCE_MSEC: int = 10_000
+const _HANDSHAKE_MSEC: int = 5000
+const _FIRST_RETRY_MSEC: int = 100
+const _LAST_RETRY_MSEC: int = 2000
+const _STARTS_LIMIT: int = 3
+
+## Where it stands.
+var state: State = State.OFF
+## Finds paths while the state is READY.
+var backend: SidecarBackend = null
+## The sidecar that was started here; null if none was.
+var process: SidecarProcess = null
+
+var _session: Session = null
+var _transport: Transport = Transport.new()
+var _file: String = ""
+var _command: PackedStringArray = PackedStringArray()
+var _port: int = 0
+var _token: String = ""
+var _starts: int = 0
+var _retry_msec: int = _FIRST_RETRY_MSEC
+var _retry_at: int = 0
+# The connection broke and its session may go on.
+var _resuming: bool = false
+
+
+## Connects to the sidecar that a connection file tells of, now and whenever it comes back.
+func follow_file(path: String) -> void:
+	_file = path
+	_retry_at = 0
+	_set_state(State.CONNECTING, "looking for the sidecar of %s" % path)
+
+
+## Starts a sidecar and connects to it; starts it again if it ends by itself.
+func start(command: PackedStringArray) -> void:
+	_command = command
+	_starts += 1
+	process = SidecarProcess.new()
+	process.start(command)
+	_set_state(State.STARTING, "starting %s" % " ".join(command))
+
+
+## Connects to a port.
+func connect_to(port: int, token: String) -> void:
+	_port = port
+	_token = token
+	_session = Session.new(Session.make_name())
+	backend = SidecarBackend.new(_session)
+	_transport.open(port, _USER, token)
+	_set_state(State.CONNECTING, "connecting to port %d" % port)
+
+
+## Ends the connection, and the sidecar if it was started here.
+func stop(reason: String = "stopped") -> void:
+	var was_ready: bool = state == State.READY or _resuming
+	_transport.close()
+	_resuming = false
+	if process != null:
+		process.stop()
+	process = null
+	_file = ""
+	_command = PackedStringArray()
+	_starts = 0
+	_set_state(State.OFF, reason)
+	if was_ready:
+		lost.emit()
+
+
+## Goes on with whatever is under way; takes in at most [param budget] bytes.
+func poll(budget: int = Transport.DEFAULT_BUDGET) -> void:
+	if process != null:
+		process.poll()
+		if state == State.STARTING and process.state == SidecarProcess.State.READY:
+			connect_to(process.port, process.token)
+		elif process.state == SidecarProcess.State.ENDED:
+			_take_end_of_process()
+	if state == State.OFF or state == State.STARTING:
+		return
+	if _transport.state == Transport.State.CLOSED:
+		_look_again()
+		return
+	_transport.poll(budget)
+	_exchange()
+	var limit: int = _SILENCE_MSEC
+	if _transport.state == Transport.State.CONNECTING:
+		limit = _HANDSHAKE_MSEC
+	if _transport.state == Transport.State.CLOSED:
+		_take_break(_transport.reason, _transport.refused)
+	elif _transport.get_silence_msec() > limit:
+		_transport.close()
+		_take_break("the sidecar says nothing", false)
+
+
+## Sends what was asked for, as far as the system takes it.
+func flush() -> void:
+	if state == State.READY:
+		_exchange()
+		_transport.poll()
+
+
+## Returns how many requests have no reply.
+func get_pending_count() -> int:
+	return _session.get_pending_count() if state == State.READY else 0
+
+
+func _set_state(next: State, reason: String) -> void:
+	if next != state or next == State.OFF:
+		state = next
+		changed.emit(state, reason)
+
+
+func _exchange() -> void:
+	if _transport.state != Transport.State.OPEN:
+		return
+	_session.connected()
+	var frames: Array[PackedByteArray] = _transport.next_message()
+	while not frames.is_empty():
+		_session.receive_message(frames)
+		_take_events()
+		if _transport.state != Transport.State.OPEN:
+			return
+		frames = _transport.next_message()
+	for message: Message in _session.take_outgoing():
+		var encoded: Array[PackedByteArray] = message.encode()
+		if encoded.is_empty():
+			push_error("navserver: a request was not sent: %s" % message.problem)
+			_session.forget(message.get_integer("id"))
+		else:
+			_transport.send_message(encoded)
+
+
+func _take_events() -> void:
+	while true:
+		match _session.next_event():
+			Session.Event.NONE:
+				return
+			Session.Event.OPENED:
+				_take_opened(not _resuming)
+			Session.Event.RESTARTED:
+				_take_opened(true)
+			Session.Event.REPLY:
+				backend.take_reply(_session.message)
+			Session.Event.PUSHED:
+				_take_pushed(_session.message)
+			Session.Event.LEFT:
+				_transport.close()
+				_take_break("the sidecar ended", false)
+			Session.Event.CLOSED:
+				_give_up(_session.reason)
+
+
+func _take_opened(anew: bool) -> void:
+	_resuming = false
+	_starts = 0
+	_retry_msec = _FIRST_RETRY_MSEC
+	_set_state(State.READY, "connected to %s" % _session.server)
+	var hello: Message = _session.message
+	var total: int = hello.get_integer("warm_up_total")
+	if hello.get_integer("warm_up_done") < total:
+		progressed.emit(hello.get_integer("warm_up_done"), total)
+	if anew:
+		backend.forget_watches()
+		opened.emit()
+
+
+func _take_pushed(event: Message) -> void:
+	match event.get_type():
+		"path_invalid":
+			backend.take_path_invalid(event)
+		"progress":
+			progressed.emit(event.get_integer("done"), event.get_integer("total"))
+
+
+func _take_break(reason: String, refused: bool) -> void:
+	_session.disconnected()
+	if state == State.READY:
+		_resuming = true
+		_set_state(State.CONNECTING, reason)
+		_transport.open(_port, _USER, _token)
+		return
+	if _resuming:
+		_resuming = false
+		lost.emit()
+	if refused and _file.is_empty():
+		_give_up(reason)
+		return
+	_retry_at = Time.get_ticks_msec() + _retry_msec
+	_retry_msec = mini(_retry_msec * 2, _LAST_RETRY_MSEC)
+
+
+func _look_again() -> void:
+	if Time.get_ticks_msec() < _retry_at:
+		return
+	if _file.is_empty():
+		if _port != 0:
+			connect_to(_port, _token)
+		return
+	var ready: SidecarProcess = SidecarProcess.new()
+	var json: JSON = JSON.new()
+	if FileAccess.file_exists(_file) and json.parse(FileAccess.get_file_as_string(_file)) == OK:
+		if json.data is Dictionary:
+			var fields: Dictionary = json.data
+			if ready.read_ready_line(fields):
+				connect_to(ready.port, ready.token)
+				return
+	_retry_at = Time.get_ticks_msec() + _retry_msec
+	_retry_msec = mini(_retry_msec * 2, _LAST_RETRY_MSEC)
+
+
+func _take_end_of_process() -> void:
+	var problem: String = process.problem
+	if _starts >= _STARTS_LIMIT:
+		_give_up("%s; it was started %d times" % [problem, _starts])
+		return
+	var was_ready: bool = state == State.READY or _resuming
+	_transport.close()
+	_resuming = false
+	if was_ready:
+		lost.emit()
+	start(_command)
+
+
+func _give_up(reason: String) -> void:
+	stop(reason)

@@ -1,0 +1,155 @@
+extends RefCounted
+## Finds, starts, watches and ends a sidecar of one's own. Nothing here waits.
+##
+## The sidecar ends with this program in three ways: its standard input closes, it watches the
+## process id given to it, and it gives up after a time without clients.
+
+## ENDED keeps the [member problem].
+enum State { IDLE, STARTING, READY, ENDED }
+
+const _PROGRAM: String = "navserver"
+const _PARENTS: int = 3
+const _LINE_LIMIT: int = 1 << 16
+const _READ_SIZE: int = 1 << 12
+const _IDLE_SECONDS: String = "30"
+# From the start to the ready line; compiling comes after it.
+const _PATIENCE_MSEC: int = 30_000
+
+## Where it stands.
+var state: State = State.IDLE
+## Why it ended, and what to do about it.
+var problem: String = ""
+## The port it listens on, once it is ready.
+var port: int = 0
+## The password it wants, once it is ready.
+var token: String = ""
+## Its process id.
+var pid: int = 0
+
+var _started_msec: int = 0
+var _input: FileAccess = null
+var _errors: FileAccess = null
+var _partial: String = ""
+var _lines: PackedStringArray = PackedStringArray()
+var _last_error: String = ""
+
+
+## Returns the program and its first arguments; empty if there is none. [param wish] is a path that
+## the user gave, [param folder] the project's.
+static func find_command(wish: String, folder: String) -> PackedStringArray:
+	if not wish.is_empty():
+		return PackedStringArray([wish]) if FileAccess.file_exists(wish) else PackedStringArray()
+	var windows: bool = OS.has_feature("windows")
+	var file: String = _PROGRAM + ".exe" if windows else _PROGRAM
+	var places: PackedStringArray = PackedStringArray()
+	var place: String = folder.trim_suffix("/")
+	for level: int in _PARENTS:
+		places.append(place.path_join(".venv/Scripts" if windows else ".venv/bin"))
+		place = place.get_base_dir()
+	places.append_array(OS.get_environment("PATH").split(";" if windows else ":", false))
+	for candidate: String in places:
+		# What the Windows store puts there opens the store and is no program.
+		if candidate.contains("WindowsApps"):
+			continue
+		if FileAccess.file_exists(candidate.path_join(file)):
+			return PackedStringArray([candidate.path_join(file)])
+	if OS.has_environment("FLATPAK_ID"):
+		# The editor lives in a sandbox and the sidecar outside of it.
+		return PackedStringArray(["flatpak-spawn", "--host", "--watch-bus", _PROGRAM])
+	return PackedStringArray()
+
+
+## Returns what to do where [method find_command] found nothing.
+static func describe_missing(wish: String) -> String:
+	if not wish.is_empty():
+		return (
+			"navserver/sidecar/program is %s, which is not there: mend or clear the setting" % wish
+		)
+	return (
+		"no navserver program in the project's .venv or on PATH: run `pip install navserver`,"
+		+ " or set navserver/sidecar/program in the project settings"
+	)
+
+
+## Starts the program; [method poll] goes on with it.
+func start(command: PackedStringArray, connection_file: String = "") -> void:
+	var arguments: PackedStringArray = command.slice(1)
+	arguments.append_array(["serve", "--stdin-eof", "--idle-timeout", _IDLE_SECONDS])
+	if command[0] != "flatpak-spawn":
+		arguments.append_array(["--parent-pid", str(OS.get_process_id())])
+	if not connection_file.is_empty():
+		arguments.append_array(["--connection-file", connection_file])
+	var pipes: Dictionary = OS.execute_with_pipe(command[0], arguments, false)
+	if pipes.is_empty():
+		_end("%s does not start: look at its permissions" % command[0])
+		return
+	_input = pipes["stdio"]
+	_errors = pipes["stderr"]
+	pid = pipes["pid"]
+	state = State.STARTING
+	_started_msec = Time.get_ticks_msec()
+
+
+## Reads what it printed, and notices when it ended.
+func poll() -> void:
+	if _input == null:
+		return
+	var running: bool = OS.is_process_running(pid)
+	_partial += _input.get_buffer(_READ_SIZE).get_string_from_ascii()
+	var newline: int = _partial.find("\n")
+	while newline >= 0:
+		_take_line(_partial.left(newline))
+		_partial = _partial.substr(newline + 1)
+		newline = _partial.find("\n")
+	if _partial.length() > _LINE_LIMIT:
+		_partial = ""
+	var text: String = _errors.get_buffer(_READ_SIZE).get_string_from_ascii().strip_edges()
+	for line: String in text.split("\n", false):
+		_lines.append(line)
+		_last_error = line
+	if not running:
+		_end("the sidecar ended: %s" % ("no word why" if _last_error.is_empty() else _last_error))
+	elif state == State.STARTING and Time.get_ticks_msec() - _started_msec > _PATIENCE_MSEC:
+		stop()
+		_end("the sidecar does not get ready: run `navserver doctor` in a terminal")
+
+
+## Closes its standard input, on which it ends.
+func stop() -> void:
+	_input = null
+	_errors = null
+	state = State.IDLE
+
+
+## Returns the lines of its log that came since the last call.
+func take_log() -> PackedStringArray:
+	var lines: PackedStringArray = _lines
+	_lines = PackedStringArray()
+	return lines
+
+
+func _take_line(line: String) -> void:
+	var json: JSON = JSON.new()
+	if state == State.STARTING and json.parse(line) == OK and json.data is Dictionary:
+		var ready: Dictionary = json.data
+		if read_ready_line(ready):
+			return
+	_lines.append(line)
+
+
+## Takes port and token from the ready line's object or the connection file's.
+func read_ready_line(ready: Dictionary) -> bool:
+	var the_port: Variant = ready.get("port")
+	var the_token: Variant = ready.get("token")
+	if the_port is not float or the_token is not String:
+		return false
+	port = int(str(the_port).to_float())
+	token = the_token
+	state = State.READY
+	return true
+
+
+func _end(why: String) -> void:
+	stop()
+	state = State.ENDED
+	problem = why

@@ -1,0 +1,69 @@
+extends RefCounted
+## What a backend has to know of a map to search it.
+
+## The backend has the world, at a version.
+signal arrived(version: int)
+## An edit is carried out; it made a version.
+signal edited(version: int, cells: PackedInt32Array)
+## The backend cannot hold the world.
+signal refused(reason: String)
+
+const WorldState := preload("world_state.gd")
+
+## Class of cells that nobody enters.
+const SOLID: int = 255
+## Class of a tile that leaves the decision to the layers below.
+const NO_OPINION: int = 256
+## The profile that every world has: each class costs 1.
+const DEFAULT_PROFILE: String = "default"
+## Most cells a side.
+const SIDE_LIMIT: int = 8192
+
+## Names the world; no other one has it.
+var name: String = ""
+## The cells, of the layout within.
+var region: Rect2i = Rect2i()
+## From a cell to its centre, in the map's own coordinates.
+var transform: Transform2D = Transform2D.IDENTITY
+## As AStarGrid2D's.
+var diagonal_mode: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_NO_OBSTACLES
+## tile_map_data of the layers, bottom first; empty where [member classes] are given.
+var blobs: Array[PackedByteArray] = []
+## Layer, source, atlas x, atlas y, alternative, class: six numbers a tile.
+var tile_table: PackedInt32Array = PackedInt32Array()
+## Class of cells that no layer has a tile on.
+var empty_class: int = SOLID
+## Class of each cell, row by row; empty where the layers say it.
+var classes: PackedByteArray = PackedByteArray()
+## Places the layers' cells where inner and outer ones differ, else not valid.
+var to_inner: Callable = Callable()
+## Edits on top: x and y of each cell, its class, and its factor of the cost.
+var edit_cells: PackedInt32Array = PackedInt32Array()
+var edit_classes: PackedByteArray = PackedByteArray()
+var edit_scales: PackedFloat32Array = PackedFloat32Array()
+## Cost of each class by the profile's name.
+var profiles: Dictionary[String, PackedFloat32Array] = {}
+
+
+## Makes a world with a name of its own.
+func _init() -> void:
+	name = "godot-%x-%x" % [OS.get_process_id(), get_instance_id()]
+
+
+## Returns what another thread may read while this one changes.
+func copy() -> WorldState:
+	var made: WorldState = WorldState.new()
+	made.name = name
+	made.region = region
+	made.transform = transform
+	made.diagonal_mode = diagonal_mode
+	made.blobs = blobs.duplicate()
+	made.tile_table = tile_table
+	made.empty_class = empty_class
+	made.classes = classes
+	made.to_inner = to_inner
+	made.edit_cells = edit_cells
+	made.edit_classes = edit_classes
+	made.edit_scales = edit_scales
+	made.profiles = profiles.duplicate()
+	return made

@@ -1,0 +1,278 @@
+@tool
+@icon("res://addons/navserver/icon.svg")
+class_name NavServerAgent2D
+extends Node
+## Finds and follows paths for the [Node2D] above it.
+##
+## Grid navigation by navserver, independent of [NavigationServer2D]. It is used like
+## [NavigationAgent2D]: set [member target_position], and in each [code]_physics_process[/code] walk
+## towards [method get_next_path_position] until [method is_navigation_finished]. Answers come in
+## the next frame or later; until then the next position is the agent's own.
+
+## The target position has come within [member target_desired_distance]; once a target.
+signal target_reached
+## The last point of the path was reached, be it the target or the nearest cell; once a path.
+signal navigation_finished
+## There is a new path.
+signal path_changed
+## A point of the path was reached: [code]position[/code] and [code]index[/code].
+signal waypoint_reached(details: Dictionary)
+## There is no path; [param reason] says why, in words.
+signal path_failed(status: NavServerPathResult.Status, reason: String)
+
+## When to ask for a new path by itself.
+enum RepathPolicy {
+	## Never: only for a new target.
+	NEVER,
+	## When an edit of the map has broken the path.
+	WHEN_BROKEN,
+	## When any cell of the map has changed, since the way may have become shorter.
+	WHEN_CHANGED,
+}
+
+## The map; empty takes the nearest one above, else the only one in the tree.
+@export var map: NavServerMap2D = null:
+	set(value):
+		map = value
+		update_configuration_warnings()
+## Who walks; null walks over every class but solid at cost 1.
+@export var profile: NavServerProfile = null
+## A disabled agent asks for nothing.
+@export var enabled: bool = true
+## When to ask for a new path by itself.
+@export var repath_policy: RepathPolicy = RepathPolicy.WHEN_BROKEN
+## Where the target is out of reach, walk to the cell nearest to it.
+@export var allow_partial_path: bool = true
+## How near a point of the path has to be to count as reached.
+@export var path_desired_distance: float = 4.0
+## How near the target has to be to count as reached.
+@export var target_desired_distance: float = 4.0
+## Farther from the path than this, a new one is asked for.
+@export var path_max_distance: float = 100.0
+
+## Where to go, in global coordinates. Setting it asks for a path.
+var target_position: Vector2 = Vector2.ZERO:
+	set = set_target_position
+
+var _request: NavServerPathRequest = null
+var _pending: bool = false
+var _path: PackedVector2Array = PackedVector2Array()
+var _index: int = 0
+var _result: NavServerPathResult = null
+var _has_target: bool = false
+var _target_told: bool = false
+var _finish_told: bool = false
+var _followed: NavServerMap2D = null
+
+
+func _exit_tree() -> void:
+	_drop_request()
+	_pending = false
+	_follow_map(null)
+
+
+func _get_configuration_warnings() -> PackedStringArray:
+	var warnings: PackedStringArray = PackedStringArray()
+	if get_parent() is not Node2D:
+		warnings.append("Put this node below the Node2D that is to walk.")
+	if is_inside_tree() and find_map(self, map) == null:
+		warnings.append("There is no map: set it, or have one NavServerMap2D in the scene.")
+	return warnings
+
+
+## Returns the map that a node belongs to: the one given, else the nearest above, else the only one
+## in the tree; null if there is none.
+static func find_map(node: Node, given: NavServerMap2D) -> NavServerMap2D:
+	if given != null:
+		return given
+	var above: Node = node.get_parent()
+	while above != null:
+		if above is NavServerMap2D:
+			return above
+		above = above.get_parent()
+	var all: Array[Node] = node.get_tree().get_nodes_in_group(NavServerMap2D.GROUP)
+	return all[0] if all.size() == 1 else null
+
+
+## Sets [member target_position] and asks for a path to it.
+func set_target_position(position: Vector2) -> void:
+	target_position = position
+	_has_target = true
+	_target_told = false
+	_ask()
+
+
+## Forgets target and path.
+func stop() -> void:
+	_drop_request()
+	_pending = false
+	_has_target = false
+	_path.clear()
+	_result = null
+
+
+## Returns where to walk next, in global coordinates; to be called once a physics frame. It is the
+## agent's own position while a path is on its way, and when there is none.
+func get_next_path_position() -> Vector2:
+	var here: Vector2 = _get_position()
+	if _pending or _path.is_empty() or _finish_told:
+		return here
+	_advance(here)
+	if _finish_told:
+		return here
+	if _index > 0 and path_max_distance > 0.0:
+		var nearest: Vector2 = Geometry2D.get_closest_point_to_segment(
+			here, _path[_index - 1], _path[_index]
+		)
+		if here.distance_squared_to(nearest) > path_max_distance * path_max_distance:
+			_ask()
+			return here
+	return _path[_index]
+
+
+## Tells whether there is nothing more to walk. False while a path is on its way.
+func is_navigation_finished() -> bool:
+	if _pending:
+		return false
+	if not _finish_told and not _path.is_empty():
+		_advance(_get_position())
+	return _finish_told or _path.is_empty()
+
+
+## Tells whether the target is within [member target_desired_distance].
+func is_target_reached() -> bool:
+	return _has_target and distance_to_target() <= target_desired_distance
+
+
+## Tells whether the path leads to the target.
+func is_target_reachable() -> bool:
+	return _result != null and _result.status == NavServerPathResult.Status.FOUND
+
+
+## Returns the distance to the target.
+func distance_to_target() -> float:
+	return _get_position().distance_to(target_position)
+
+
+## Returns the last point of the path; the agent's own position without one.
+func get_final_position() -> Vector2:
+	return _get_position() if _path.is_empty() else _path[-1]
+
+
+## Returns the path in global coordinates.
+func get_current_navigation_path() -> PackedVector2Array:
+	return _path
+
+
+## Returns the index of the point that is walked to.
+func get_current_navigation_path_index() -> int:
+	return _index
+
+
+## Returns the answer that the path came with; null without one.
+func get_current_navigation_result() -> NavServerPathResult:
+	return _result
+
+
+func _get_position() -> Vector2:
+	var body: Node2D = get_parent() as Node2D
+	return Vector2.ZERO if body == null else body.global_position
+
+
+func _ask() -> void:
+	if not enabled or Engine.is_editor_hint() or not is_inside_tree():
+		return
+	if not is_multiplayer_authority():
+		return
+	_drop_request()
+	var found: NavServerMap2D = find_map(self, map)
+	if found == null:
+		_fail(
+			NavServerPathResult.Status.FAILED,
+			"%s has no map: set its map, or have one NavServerMap2D in the scene" % get_path()
+		)
+		return
+	_follow_map(found)
+	var query: NavServerPathQuery = NavServerPathQuery.new()
+	query.start_position = _get_position()
+	query.target_position = target_position
+	query.profile = profile
+	query.allow_partial_path = allow_partial_path
+	query.watch = repath_policy == RepathPolicy.WHEN_BROKEN
+	_pending = true
+	_request = found.find_path(query)
+	if _request.is_completed():
+		_on_completed(_request.result)
+		return
+	_request.completed.connect(_on_completed)
+	_request.invalidated.connect(_on_invalidated)
+
+
+func _follow_map(found: NavServerMap2D) -> void:
+	if found == _followed:
+		return
+	if is_instance_valid(_followed):
+		_followed.map_changed.disconnect(_on_map_changed)
+	_followed = found
+	if found != null:
+		found.map_changed.connect(_on_map_changed)
+
+
+func _drop_request() -> void:
+	if _request == null:
+		return
+	if _request.completed.is_connected(_on_completed):
+		_request.completed.disconnect(_on_completed)
+		_request.invalidated.disconnect(_on_invalidated)
+	_request.cancel()
+	_request.unwatch()
+	_request = null
+
+
+func _fail(status: NavServerPathResult.Status, reason: String) -> void:
+	_pending = false
+	_path = PackedVector2Array()
+	path_failed.emit(status, reason)
+
+
+func _on_completed(result: NavServerPathResult) -> void:
+	_pending = false
+	_result = result
+	if not result.has_path():
+		_fail(result.status, result.reason)
+		return
+	_path = result.path
+	_finish_told = false
+	# The first point is the centre of the cell where the body stands already.
+	_index = mini(1, _path.size() - 1)
+	path_changed.emit()
+
+
+func _on_invalidated(_broken: int) -> void:
+	_ask()
+
+
+func _on_map_changed(_version: int, _cells: Array[Vector2i]) -> void:
+	if repath_policy == RepathPolicy.WHEN_CHANGED and not _path.is_empty() and not _finish_told:
+		_ask()
+
+
+func _advance(here: Vector2) -> void:
+	if not _target_told and here.distance_to(target_position) <= target_desired_distance:
+		_target_told = true
+		target_reached.emit()
+		_finish()
+		return
+	while here.distance_to(_path[_index]) <= path_desired_distance:
+		waypoint_reached.emit({"position": _path[_index], "index": _index})
+		if _index == _path.size() - 1:
+			_finish()
+			return
+		_index += 1
+
+
+func _finish() -> void:
+	if _finish_told:
+		return
+	_finish_told = true
+	navigation_finished.emit()

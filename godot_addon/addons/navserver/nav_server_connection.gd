@@ -1,0 +1,269 @@
+class_name NavServerConnection
+extends Node
+## The connection of this game to a sidecar, and what finds paths without one.
+##
+## Grid navigation by navserver, independent of [NavigationServer2D]. There is one, from
+## [method NavServer.get_connection]. It never makes a frame wait: what was asked in a frame leaves
+## together at its end, and answers are taken in at the beginning of the next.
+
+## Where paths come from has changed; [param reason] says why, in words.
+signal state_changed(state: State, reason: String)
+## The sidecar compiles its searches, which happens once after an update: [param done] groups of
+## [param total]. Paths come all the same, the first ones later.
+signal warmup_progress(done: int, total: int)
+## Another backend finds the paths from now on and knows no map yet; [NavServerMap2D] listens.
+signal backend_changed
+
+## Where paths come from.
+enum State {
+	## From [AStarGrid2D]: there is no sidecar.
+	FALLBACK,
+	## A sidecar is starting.
+	STARTING,
+	## A sidecar is there, or ought to be, and is being connected to.
+	CONNECTING,
+	## From the sidecar.
+	READY,
+}
+
+const Backend := preload("internal/backend.gd")
+const FallbackBackend := preload("internal/fallback_backend.gd")
+const PathJob := preload("internal/path_job.gd")
+const SidecarLink := preload("internal/sidecar_link.gd")
+const SidecarProcess := preload("internal/sidecar_process.gd")
+const WorldState := preload("internal/world_state.gd")
+
+## Project setting: the program to start, instead of what is found.
+const PROGRAM_SETTING: String = "navserver/sidecar/program"
+## Project setting: whether a game that runs from the editor starts a sidecar if it finds none.
+const AUTOSTART_SETTING: String = "navserver/sidecar/autostart"
+## Argument by which the editor tells a game where its sidecar is.
+const FILE_ARGUMENT: String = "--navserver-connection-file="
+## Environment variable for the same.
+const FILE_VARIABLE: String = "NAVSERVER_CONNECTION_FILE"
+
+# The first requests wait so long for a sidecar that is coming.
+const _PATIENCE_MSEC: int = 3000
+const _LOCKSTEP_USEC: int = 10_000_000
+
+## Where paths come from.
+var state: State = State.FALLBACK
+## Why, in words.
+var state_reason: String = "no sidecar was looked for"
+## At the end of each frame wait at most so many microseconds for answers, so that most come in the
+## frame that asked; 0 never waits.
+var spin_usec: int = 0
+## Wait at the end of each frame for every answer: for runs without a player, such as
+## [code]--headless --fixed-fps[/code], that have to be reproducible.
+var lockstep: bool = false
+
+var _fallback: FallbackBackend = FallbackBackend.new()
+var _link: SidecarLink = SidecarLink.new()
+# Null as long as it is open who finds the paths.
+var _backend: Backend = null
+var _patience_ends: int = 0
+var _waiting: Array[PathJob] = []
+
+
+func _init() -> void:
+	process_mode = Node.PROCESS_MODE_ALWAYS
+	# Requests leave after all other nodes had their turn.
+	process_priority = 1 << 20
+	process_physics_priority = 1 << 20
+	_link.changed.connect(_on_link_changed)
+	_link.opened.connect(_on_link_opened)
+	_link.lost.connect(_on_link_lost)
+	_link.progressed.connect(warmup_progress.emit)
+	_look_for_sidecar()
+
+
+func _enter_tree() -> void:
+	get_tree().process_frame.connect(poll)
+	get_tree().physics_frame.connect(poll)
+
+
+func _exit_tree() -> void:
+	get_tree().process_frame.disconnect(poll)
+	get_tree().physics_frame.disconnect(poll)
+	_link.stop()
+	_fallback.close()
+
+
+func _process(_delta: float) -> void:
+	_end_frame()
+
+
+func _physics_process(_delta: float) -> void:
+	_end_frame()
+
+
+## Starts a sidecar, unless there is one; nothing waits for it.
+func start_sidecar() -> void:
+	if _link.state != SidecarLink.State.OFF:
+		return
+	var wish: String = str(ProjectSettings.get_setting(PROGRAM_SETTING, ""))
+	var folder: String = ProjectSettings.globalize_path("res://")
+	var command: PackedStringArray = SidecarProcess.find_command(wish, folder)
+	if command.is_empty():
+		_set_state(State.FALLBACK, SidecarProcess.describe_missing(wish))
+		push_warning("navserver: %s" % state_reason)
+	else:
+		_link.start(command)
+
+
+## Ends the connection, and the sidecar if it was started here.
+func stop_sidecar() -> void:
+	_link.stop()
+
+
+## Connects to a sidecar that somebody else started, by its connection file.
+func follow_connection_file(path: String) -> void:
+	_link.stop()
+	_link.follow_file(path)
+
+
+## Returns the names of what whoever finds the paths now can do.
+func get_capabilities() -> PackedStringArray:
+	return _fallback.get_capabilities() if _backend == null else _backend.get_capabilities()
+
+
+## Takes in what has arrived; the tree's frames call it.
+func poll() -> void:
+	_link.poll()
+	_fallback.poll()
+	if _backend == null and Time.get_ticks_msec() > _patience_ends:
+		_switch_to(_fallback)
+
+
+## Hands a map to whoever finds the paths.
+func put_world(world: WorldState) -> void:
+	if _backend != null:
+		_backend.put_world(world)
+
+
+## Forgets a map.
+func drop_world(world: WorldState) -> void:
+	if _backend != null:
+		_backend.drop_world(world)
+
+
+## Changes cells of a map.
+func edit_cells(
+	world: WorldState, cells: PackedInt32Array, classes: PackedByteArray, scales: PackedFloat32Array
+) -> void:
+	if _backend != null:
+		_backend.edit_cells(world, cells, classes, scales)
+
+
+## Defines a profile of a map.
+func set_profile(world: WorldState, profile: String, costs: PackedFloat32Array) -> void:
+	if _backend != null:
+		_backend.set_profile(world, profile, costs)
+
+
+## Takes a job; it leaves at the end of the frame.
+func add_job(job: PathJob) -> void:
+	_waiting.append(job)
+
+
+## Asks for a job to end soon.
+func cancel_job(job: PathJob) -> void:
+	if job in _waiting:
+		_waiting.erase(job)
+		job.answer(NavServerPathResult.without_path(NavServerPathResult.Status.CANCELLED))
+	elif _backend != null:
+		_backend.cancel(job)
+
+
+## Watches the path of a job no longer.
+func unwatch_job(job: PathJob) -> void:
+	if _backend != null:
+		_backend.unwatch(job)
+
+
+## Waits for a job, for [param timeout_usec] at most: for calls that cannot be put off.
+func wait_for(job: PathJob, timeout_usec: int) -> void:
+	if _backend == null:
+		_switch_to(_fallback)
+	_flush()
+	_poll_until(job.is_over, timeout_usec)
+
+
+func _look_for_sidecar() -> void:
+	var file: String = OS.get_environment(FILE_VARIABLE)
+	for argument: String in OS.get_cmdline_args() + OS.get_cmdline_user_args():
+		if argument.begins_with(FILE_ARGUMENT):
+			file = argument.trim_prefix(FILE_ARGUMENT)
+	_patience_ends = Time.get_ticks_msec() + _PATIENCE_MSEC
+	if not file.is_empty():
+		_link.follow_file(file)
+	elif OS.has_feature("editor") and ProjectSettings.get_setting(AUTOSTART_SETTING, true):
+		start_sidecar()
+	if _link.state == SidecarLink.State.OFF:
+		_switch_to(_fallback)
+
+
+func _set_state(next: State, reason: String) -> void:
+	state = next
+	state_reason = reason
+	state_changed.emit(state, reason)
+
+
+func _end_frame() -> void:
+	_flush()
+	if lockstep:
+		_poll_until(_is_idle, _LOCKSTEP_USEC)
+	elif spin_usec > 0:
+		_poll_until(_is_idle, spin_usec)
+
+
+func _flush() -> void:
+	if _backend == null:
+		return
+	if not _waiting.is_empty():
+		var jobs: Array[PathJob] = _waiting
+		_waiting = []
+		_backend.find_paths(jobs)
+	_link.flush()
+
+
+func _poll_until(condition: Callable, timeout_usec: int) -> void:
+	var deadline: int = Time.get_ticks_usec() + timeout_usec
+	while not condition.call() and Time.get_ticks_usec() < deadline:
+		poll()
+		_flush()
+		# Leaves the processor to whoever is to answer.
+		OS.delay_usec(10)
+
+
+func _is_idle() -> bool:
+	return _waiting.is_empty() and _link.get_pending_count() == 0 and _fallback.is_idle()
+
+
+func _switch_to(backend: Backend) -> void:
+	if _backend != null:
+		_waiting = _backend.take_unanswered() + _waiting
+	_backend = backend
+	backend_changed.emit()
+
+
+func _on_link_changed(link_state: SidecarLink.State, reason: String) -> void:
+	match link_state:
+		SidecarLink.State.OFF:
+			_set_state(State.FALLBACK, reason)
+		SidecarLink.State.STARTING:
+			_set_state(State.STARTING, reason)
+		SidecarLink.State.CONNECTING:
+			_set_state(State.CONNECTING, reason)
+		SidecarLink.State.READY:
+			_set_state(State.READY, reason)
+	if link_state == SidecarLink.State.OFF and _backend == null:
+		_switch_to(_fallback)
+
+
+func _on_link_opened() -> void:
+	_switch_to(_link.backend)
+
+
+func _on_link_lost() -> void:
+	_switch_to(_fallback)

@@ -1,0 +1,551 @@
+@tool
+@icon("res://addons/navserver/icon.svg")
+class_name NavServerMap2D
+extends Node2D
+## A grid to walk on, made of TileMapLayers, of code, or of both.
+##
+## Grid navigation by navserver, independent of [NavigationServer2D]. Without any setting a cell is
+## solid where a tile has a collision polygon over its centre, or where no layer has a tile. Give
+## the TileSet a custom data layer [member class_layer_name] of type int, and tiles of class 1 to
+## 254 cost what a [NavServerProfile] says. Methods that [AStarGrid2D] has too do the same here.
+## [br][br]
+## TileMapLayers do not tell when their cells change: use [NavServerTileMapLayer] for layers that
+## are edited while the game runs, or call [method notify_cells_changed].
+
+## The map can be asked; comes again after every [method rebuild].
+signal map_ready
+## Cells have changed, and whoever finds the paths knows: results from [param version] on heed it.
+signal map_changed(version: int, cells: Array[Vector2i])
+
+const PathJob := preload("internal/path_job.gd")
+const TileLayout := preload("internal/tile_layout.gd")
+const TileTable := preload("internal/tile_table.gd")
+const WorldState := preload("internal/world_state.gd")
+const Overrides := preload("internal/overrides.gd")
+
+## Group of all maps in the tree.
+const GROUP: StringName = &"navserver_maps"
+## Class of cells that nobody enters.
+const SOLID: int = WorldState.SOLID
+
+const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_NO_OBSTACLES
+
+## The layers that make the map, bottom first. Empty takes all TileMapLayers below this node, else
+## those beside it.
+@export var tile_map_layers: Array[TileMapLayer] = []:
+	set(value):
+		tile_map_layers = value
+		_on_setting_changed()
+## Only physics layers of the TileSet that are on one of these collision layers make cells solid.
+@export_flags_2d_physics var solid_physics_layers: int = 0xffff_ffff:
+	set(value):
+		solid_physics_layers = value
+		_on_setting_changed()
+## Custom data layer of the TileSet with the class of a tile, an int: 0 is plain ground unless there
+## is a collision polygon, 1 to 254 cost what profiles say, 255 is solid.
+@export var class_layer_name: StringName = &"nav_class":
+	set(value):
+		class_layer_name = value
+		_on_setting_changed()
+## Class of scene tiles, which have no data of their own; 256 leaves it to the layers below.
+@export_range(0, 256) var scene_tile_class: int = 0:
+	set(value):
+		scene_tile_class = value
+		_on_setting_changed()
+## Those who walk here, so that their classes are known from the beginning; others are added when
+## they first ask.
+@export var profiles: Array[NavServerProfile] = []
+## Which diagonal steps are allowed; the default cuts no corners.
+@export var diagonal_mode: AStarGrid2D.DiagonalMode = _NO_CORNERS:
+	set(value):
+		diagonal_mode = value
+		_on_setting_changed()
+## The cells of the map. Without an area it is what the layers use. A map without layers needs it.
+@export var region: Rect2i = Rect2i():
+	set(value):
+		region = value
+		_on_setting_changed()
+## Size of the cells of a map without layers.
+@export var cell_size: Vector2 = Vector2(16.0, 16.0):
+	set(value):
+		cell_size = value
+		_on_setting_changed()
+## Milliseconds that [method get_id_path] and [method get_point_path] block at most.
+@export_range(1, 1000) var timeout_msec: int = 4
+
+## The version of the map that the last answer or change was for; 0 before [signal map_ready].
+var map_version: int = 0
+
+var _world: WorldState = null
+var _layers: Array[TileMapLayer] = []
+var _layout: TileLayout = null
+# From the cells' coordinates to this node's.
+var _layer_transform: Transform2D = Transform2D.IDENTITY
+var _table: TileTable = null
+var _overrides: Overrides = Overrides.new()
+var _changed: Dictionary[Vector2i, bool] = {}
+var _profile_names: Dictionary[NavServerProfile, String] = {}
+var _dirty: bool = false
+# What was told last, so that it is not told again at each request.
+var _refusal: String = ""
+
+
+func _enter_tree() -> void:
+	add_to_group(GROUP)
+
+
+func _ready() -> void:
+	if Engine.is_editor_hint():
+		return
+	NavServer.get_connection().backend_changed.connect(_put)
+	rebuild()
+
+
+func _exit_tree() -> void:
+	if not Engine.is_editor_hint() and _world != null:
+		NavServer.get_connection().drop_world(_world)
+
+
+func _notification(what: int) -> void:
+	# A map that comes back into the tree has no _ready of its own.
+	if what == NOTIFICATION_POST_ENTER_TREE and _world != null and is_node_ready():
+		_put()
+
+
+func _get_configuration_warnings() -> PackedStringArray:
+	var layers: Array[TileMapLayer] = find_layers()
+	if layers.is_empty():
+		if region.has_area():
+			return []
+		return ["Add TileMapLayers below this node or name them in tile_map_layers, or set region."]
+	var warnings: PackedStringArray = PackedStringArray()
+	var first: TileLayout = TileLayout.new(layers[0])
+	for layer: TileMapLayer in layers:
+		var layout: TileLayout = TileLayout.new(layer)
+		if not layout.problem.is_empty():
+			warnings.append("%s %s." % [layer.name, layout.problem])
+		elif not layout.transform.is_equal_approx(first.transform):
+			warnings.append(
+				(
+					"%s has other cells than %s: give both tiles of one size and shape."
+					% [layer.name, layers[0].name]
+				)
+			)
+		elif not layer.transform.is_equal_approx(layers[0].transform):
+			warnings.append("%s is moved against %s: undo that." % [layer.name, layers[0].name])
+	if warnings.is_empty():
+		warnings.append_array(_read_table(layers).problems)
+	return warnings
+
+
+## Returns the layers that make the map, see [member tile_map_layers].
+func find_layers() -> Array[TileMapLayer]:
+	var found: Array[TileMapLayer] = []
+	if not tile_map_layers.is_empty():
+		for layer: TileMapLayer in tile_map_layers:
+			if layer != null:
+				found.append(layer)
+		return found
+	found.assign(find_children("*", "TileMapLayer", true, false))
+	if found.is_empty() and get_parent() != null:
+		found.assign(get_parent().find_children("*", "TileMapLayer", false, false))
+	return found
+
+
+## Reads all layers and TileSets again: after changes that no other method tells of. What code has
+## set stays. [signal map_ready] tells when the map can be asked; requests until then wait for it.
+func rebuild() -> void:
+	_dirty = false
+	_layers = find_layers()
+	_layout = TileLayout.new(null if _layers.is_empty() else _layers[0], cell_size)
+	if not _layout.problem.is_empty():
+		_refuse("%s %s" % [_layers[0].name, _layout.problem])
+		return
+	_layer_transform = Transform2D.IDENTITY
+	if not _layers.is_empty():
+		_layer_transform = global_transform.affine_inverse() * _layers[0].global_transform
+	_table = _read_table(_layers)
+	for problem: String in _table.problems:
+		push_warning("%s: %s" % [get_path(), problem])
+	if _world == null:
+		_world = WorldState.new()
+		_world.arrived.connect(_on_world_arrived)
+		_world.edited.connect(_on_world_edited)
+		_world.refused.connect(_refuse)
+	for profile: NavServerProfile in profiles:
+		if profile != null:
+			_name_profile(profile)
+	_world.region = Rect2i()
+	# What else this frame paints belongs to it.
+	_put.call_deferred()
+
+
+## Tells that cells of the layers were changed by code, where the layer is no
+## [NavServerTileMapLayer]. What changes in one frame is sent together.
+func notify_cells_changed(cells: Array[Vector2i]) -> void:
+	for cell: Vector2i in cells:
+		_mark(cell)
+
+
+## Asks for a path; never waits. See [NavServerPathRequest] for the answer.
+func find_path(query: NavServerPathQuery) -> NavServerPathRequest:
+	var request: NavServerPathRequest = NavServerPathRequest.new()
+	var from: Vector2i = local_to_map(to_local(query.start_position))
+	var to: Vector2i = local_to_map(to_local(query.target_position))
+	var job: PathJob = _make_job(from, to, query.profile)
+	if job == null:
+		request.complete(_without_map())
+		return request
+	if query.size > 0:
+		job.size = query.size
+	job.deadline_msec = query.deadline_msec
+	job.priority = clampi(query.priority, -128, 127)
+	job.allow_partial = query.allow_partial_path
+	job.watch = query.watch
+	for cell: Vector2i in query.blocked_cells:
+		var inner: Vector2i = _layout.to_inner(cell)
+		job.blocked_cells.append_array([inner.x, inner.y])
+	return _send(request, job)
+
+
+## Asks for many paths at once, which is what all requests of one frame become anyway.
+func find_paths(queries: Array[NavServerPathQuery]) -> Array[NavServerPathRequest]:
+	var requests: Array[NavServerPathRequest] = []
+	for query: NavServerPathQuery in queries:
+		requests.append(find_path(query))
+	return requests
+
+
+## Returns the cells of a path, as [method AStarGrid2D.get_id_path] does. It blocks the frame for
+## [member timeout_msec] at most and returns an empty path after it; [method find_path] never
+## blocks.
+func get_id_path(
+	from_id: Vector2i, to_id: Vector2i, allow_partial_path: bool = false
+) -> Array[Vector2i]:
+	return query_blocking(from_id, to_id, allow_partial_path).cells
+
+
+## Returns the points of a path in this node's coordinates, as [method AStarGrid2D.get_point_path]
+## does; blocks like [method get_id_path].
+func get_point_path(
+	from_id: Vector2i, to_id: Vector2i, allow_partial_path: bool = false
+) -> PackedVector2Array:
+	var result: NavServerPathResult = query_blocking(from_id, to_id, allow_partial_path)
+	return global_transform.affine_inverse() * result.path
+
+
+## Returns a path between cells with its status; blocks like [method get_id_path].
+func query_blocking(
+	from_id: Vector2i,
+	to_id: Vector2i,
+	allow_partial_path: bool = false,
+	profile: NavServerProfile = null
+) -> NavServerPathResult:
+	var job: PathJob = _make_job(from_id, to_id, profile)
+	if job == null:
+		return _without_map()
+	job.allow_partial = allow_partial_path
+	var request: NavServerPathRequest = _send(NavServerPathRequest.new(), job)
+	NavServer.get_connection().wait_for(job, timeout_msec * 1000)
+	if not request.is_completed():
+		request.cancel()
+		return NavServerPathResult.without_path(NavServerPathResult.Status.DEADLINE)
+	return request.result
+
+
+## Returns the cell that a point of this node's coordinates lies in.
+func local_to_map(local_position: Vector2) -> Vector2i:
+	if _layout == null:
+		return Vector2i.ZERO
+	return _layout.to_outer(_layout.cell_at(_layer_transform.affine_inverse() * local_position))
+
+
+## Returns the centre of a cell in this node's coordinates.
+func map_to_local(map_position: Vector2i) -> Vector2:
+	if _layout == null:
+		return Vector2.ZERO
+	return _layer_transform * (_layout.transform * Vector2(_layout.to_inner(map_position)))
+
+
+## Returns the centre of a cell in this node's coordinates, under [AStarGrid2D]'s name.
+func get_point_position(id: Vector2i) -> Vector2:
+	return map_to_local(id)
+
+
+## Tells whether a cell lies within the map.
+func is_in_boundsv(id: Vector2i) -> bool:
+	return _is_settled() and _world.region.has_point(_layout.to_inner(id))
+
+
+## Tells whether a cell lies within the map.
+func is_in_bounds(x: int, y: int) -> bool:
+	return is_in_boundsv(Vector2i(x, y))
+
+
+## Makes a cell solid or walkable, whatever its tile says.
+func set_point_solid(id: Vector2i, solid: bool = true) -> void:
+	_overrides.solid[id] = solid
+	_mark(id)
+
+
+## Tells whether a cell is solid: its tile, what code has set, or an obstacle on it.
+func is_point_solid(id: Vector2i) -> bool:
+	return get_point_class(id) == SOLID
+
+
+## Multiplies what a cell costs by a number of 0 or more.
+func set_point_weight_scale(id: Vector2i, weight_scale: float) -> void:
+	if is_nan(weight_scale) or is_inf(weight_scale) or weight_scale < 0.0:
+		push_error(
+			"%s: weight_scale is %s; give a number of 0 or more" % [get_path(), weight_scale]
+		)
+		return
+	_overrides.scales[id] = weight_scale
+	_mark(id)
+
+
+## Returns by what the cost of a cell is multiplied.
+func get_point_weight_scale(id: Vector2i) -> float:
+	return _overrides.scales.get(id, 1.0)
+
+
+## Makes all cells of a rectangle solid or walkable.
+func fill_solid_region(cells: Rect2i, solid: bool = true) -> void:
+	for y: int in range(cells.position.y, cells.end.y):
+		for x: int in range(cells.position.x, cells.end.x):
+			set_point_solid(Vector2i(x, y), solid)
+
+
+## Multiplies what the cells of a rectangle cost by a number of 0 or more.
+func fill_weight_scale_region(cells: Rect2i, weight_scale: float) -> void:
+	for y: int in range(cells.position.y, cells.end.y):
+		for x: int in range(cells.position.x, cells.end.x):
+			set_point_weight_scale(Vector2i(x, y), weight_scale)
+
+
+## Takes back what code has set; the tiles hold again.
+func clear_overrides() -> void:
+	for cell: Vector2i in _overrides.get_cells():
+		_mark(cell)
+	_overrides.clear()
+
+
+## Returns the class of a cell: 255 is solid.
+func get_point_class(id: Vector2i) -> int:
+	var tile: int = _world.empty_class if _is_settled() else SOLID
+	if _table != null and not _layers.is_empty():
+		var found: int = _table.get_class_of(_layers, id)
+		tile = tile if found < 0 else found
+	return _overrides.get_class_of(id, tile)
+
+
+## Lays a class over cells while an obstacle stands there; for [NavServerObstacle2D].
+func set_obstacle(obstacle: Object, cells: Array[Vector2i], class_id: int) -> void:
+	for cell: Vector2i in _overrides.set_obstacle(obstacle, cells, class_id):
+		_mark(cell)
+
+
+## Returns the cells whose centres lie in a polygon of this node's coordinates.
+func get_cells_in_polygon(polygon: PackedVector2Array) -> Array[Vector2i]:
+	var cells: Array[Vector2i] = []
+	if _layout == null or polygon.is_empty():
+		return cells
+	var to_layer: Transform2D = _layer_transform.affine_inverse()
+	var box: Rect2i = Rect2i(_layout.cell_at(to_layer * polygon[0]), Vector2i.ZERO)
+	for point: Vector2 in polygon:
+		box = box.expand(_layout.cell_at(to_layer * point))
+	for y: int in range(box.position.y, box.end.y + 1):
+		for x: int in range(box.position.x, box.end.x + 1):
+			var center: Vector2 = _layer_transform * (_layout.transform * Vector2(x, y))
+			if Geometry2D.is_point_in_polygon(center, polygon):
+				cells.append(_layout.to_outer(Vector2i(x, y)))
+	return cells
+
+
+## Returns what code has set, for save games; tiles come from the scene again.
+func get_state() -> PackedByteArray:
+	return _overrides.to_bytes()
+
+
+## Takes what [method get_state] returned; false, and an error that says why, if it is something
+## else.
+func set_state(state: PackedByteArray) -> bool:
+	var before: Array[Vector2i] = _overrides.get_cells()
+	var problem: String = _overrides.from_bytes(state)
+	if not problem.is_empty():
+		push_error("%s: set_state: %s; give what get_state returned" % [get_path(), problem])
+		return false
+	for cell: Vector2i in before + _overrides.get_cells():
+		_mark(cell)
+	return true
+
+
+func _on_setting_changed() -> void:
+	update_configuration_warnings()
+	# Several settings in one frame make one rebuild.
+	if is_node_ready() and not Engine.is_editor_hint() and not _dirty:
+		_dirty = true
+		rebuild.call_deferred()
+
+
+func _read_table(layers: Array[TileMapLayer]) -> TileTable:
+	return TileTable.new(layers, class_layer_name, solid_physics_layers, scene_tile_class)
+
+
+func _refuse(reason: String) -> void:
+	if reason == _refusal:
+		return
+	_refusal = reason
+	push_error("%s: %s" % [get_path() if is_inside_tree() else NodePath(name), reason])
+
+
+func _without_map() -> NavServerPathResult:
+	return NavServerPathResult.without_path(
+		NavServerPathResult.Status.FAILED,
+		"the map is not there: add it to the tree, with layers or a region"
+	)
+
+
+## Reads the layers at once if that is still to come; false if there is no map.
+func _is_settled() -> bool:
+	if _world == null or not is_inside_tree():
+		return false
+	if not _world.region.has_area():
+		_put()
+	return _world.region.has_area()
+
+
+func _make_job(from: Vector2i, to: Vector2i, profile: NavServerProfile) -> PathJob:
+	if not _is_settled():
+		return null
+	_flush_changes()
+	var job: PathJob = PathJob.new()
+	job.world = _world
+	job.start = _layout.to_inner(from)
+	job.goal = _layout.to_inner(to)
+	if profile != null:
+		job.profile = _name_profile(profile)
+		job.size = profile.size
+	return job
+
+
+func _send(request: NavServerPathRequest, job: PathJob) -> NavServerPathRequest:
+	request.follow(job, global_transform, _global_to_map)
+	NavServer.get_connection().add_job(job)
+	return request
+
+
+func _global_to_map(point: Vector2) -> Vector2i:
+	return local_to_map(to_local(point))
+
+
+func _name_profile(profile: NavServerProfile) -> String:
+	if profile not in _profile_names:
+		_profile_names[profile] = "profile-%x" % profile.get_instance_id()
+		profile.changed.connect(_on_profile_changed.bind(profile))
+		_on_profile_changed(profile)
+	return _profile_names[profile]
+
+
+func _on_profile_changed(profile: NavServerProfile) -> void:
+	var profile_name: String = _profile_names[profile]
+	_world.profiles[profile_name] = profile.get_cost_table()
+	if is_inside_tree():
+		var costs: PackedFloat32Array = _world.profiles[profile_name]
+		NavServer.get_connection().set_profile(_world, profile_name, costs)
+
+
+## Hands the whole map to whoever finds the paths.
+func _put() -> void:
+	if _world == null or not is_inside_tree():
+		return
+	var cells: Rect2i = region
+	if not cells.has_area():
+		for layer: TileMapLayer in _layers:
+			var used: Rect2i = layer.get_used_rect()
+			cells = used if not cells.has_area() else cells.merge(used)
+	_world.region = _layout.to_inner_region(cells)
+	if not _is_region_possible(_world.region):
+		_world.region = Rect2i()
+		return
+	_world.transform = _layer_transform * _layout.transform
+	_world.diagonal_mode = diagonal_mode
+	_world.empty_class = 0 if _layers.is_empty() else SOLID
+	_world.tile_table = _table.rows
+	_world.to_inner = Callable() if _layout.identical else _layout.to_inner
+	_world.blobs.clear()
+	for layer: TileMapLayer in _layers:
+		_world.blobs.append(layer.tile_map_data)
+	_changed.clear()
+	var inner: PackedInt32Array = PackedInt32Array()
+	_world.edit_classes = PackedByteArray()
+	_world.edit_scales = PackedFloat32Array()
+	for cell: Vector2i in _overrides.get_cells():
+		_append_edit(cell, inner, _world.edit_classes, _world.edit_scales)
+	_world.edit_cells = inner
+	NavServer.get_connection().put_world(_world)
+	# The layers have them still.
+	_world.blobs.clear()
+
+
+func _is_region_possible(cells: Rect2i) -> bool:
+	if not cells.has_area():
+		_refuse("the map has no cells: paint tiles, or set region")
+		return false
+	if maxi(cells.size.x, cells.size.y) > WorldState.SIDE_LIMIT:
+		_refuse(
+			"the map has %s cells, %d a side are the most" % [cells.size, WorldState.SIDE_LIMIT]
+		)
+		return false
+	# TileMapLayers keep coordinates in 16 bits and wrap beyond them without a word.
+	if not Rect2i(-32768, -32768, 65536, 65536).encloses(cells) and not _layers.is_empty():
+		_refuse(
+			"the map reaches beyond cell 32767, where TileMapLayers wrap: move it to the origin"
+		)
+		return false
+	return true
+
+
+func _append_edit(
+	cell: Vector2i, cells: PackedInt32Array, classes: PackedByteArray, scales: PackedFloat32Array
+) -> void:
+	var inner: Vector2i = _layout.to_inner(cell)
+	if not _world.region.has_point(inner):
+		return
+	cells.append_array([inner.x, inner.y])
+	classes.append(get_point_class(cell))
+	scales.append(get_point_weight_scale(cell))
+
+
+func _mark(cell: Vector2i) -> void:
+	if _changed.is_empty():
+		_flush_changes.call_deferred()
+	_changed[cell] = true
+
+
+## Sends what has changed in this frame.
+func _flush_changes() -> void:
+	if _changed.is_empty() or _world == null or not is_inside_tree():
+		return
+	var cells: PackedInt32Array = PackedInt32Array()
+	var classes: PackedByteArray = PackedByteArray()
+	var scales: PackedFloat32Array = PackedFloat32Array()
+	for cell: Vector2i in _changed:
+		_append_edit(cell, cells, classes, scales)
+	_changed.clear()
+	if not classes.is_empty():
+		NavServer.get_connection().edit_cells(_world, cells, classes, scales)
+
+
+func _on_world_arrived(version: int) -> void:
+	map_version = version
+	_refusal = ""
+	map_ready.emit()
+
+
+func _on_world_edited(version: int, inner: PackedInt32Array) -> void:
+	map_version = version
+	var cells: Array[Vector2i] = []
+	for index: int in range(0, inner.size(), 2):
+		cells.append(_layout.to_outer(Vector2i(inner[index], inner[index + 1])))
+	map_changed.emit(version, cells)

@@ -1,0 +1,120 @@
+class_name NavServerPathResult
+extends RefCounted
+## The answer to a path request.
+##
+## Grid navigation by navserver, independent of [NavigationServer2D].
+
+## How a request ended.
+enum Status {
+	## [member path] leads to the target.
+	FOUND,
+	## [member path] leads to the cell nearest to the target.
+	PARTIAL,
+	## No way leads to the target.
+	UNREACHABLE,
+	## The body cannot stand where it starts.
+	START_BLOCKED,
+	## The body cannot stand at the target.
+	GOAL_BLOCKED,
+	## A limit of the search was met.
+	LIMIT,
+	## The request was cancelled.
+	CANCELLED,
+	## [member NavServerPathQuery.deadline_msec] passed.
+	DEADLINE,
+	## Too many requests wait: ask again later.
+	OVERLOADED,
+	## A newer request of the same agent took this one's place.
+	SUPERSEDED,
+	## The request could not be carried out; [member reason] says why and what to do.
+	FAILED,
+}
+
+## Who found the path.
+enum Source {
+	## A search.
+	SEARCH,
+	## A flow field that several requests share.
+	FIELD,
+	## The cache of the sidecar.
+	CACHE,
+	## An equal request that was waiting already.
+	COALESCED,
+	## The engine's own [AStarGrid2D], without a sidecar.
+	FALLBACK,
+}
+
+## Global positions of the path's points, both ends included; empty without a path.
+var path: PackedVector2Array = PackedVector2Array()
+## Length of the path in cells, diagonal steps counting as sqrt 2; INF without a path.
+var path_length: float = INF
+## Sum of what the steps cost the profile; INF without a path.
+var cost: float = INF
+## How the request ended.
+var status: Status = Status.FAILED
+## The status in words; for [constant Status.FAILED] with the remedy.
+var reason: String = ""
+## The version of the map that was searched, see [signal NavServerMap2D.map_changed].
+var map_version: int = 0
+## Who found the path.
+var source: Source = Source.SEARCH
+## The cells of the path.
+var cells: Array[Vector2i]:
+	get = get_cells
+
+var _cells: Array[Vector2i] = []
+var _to_cell: Callable = Callable()
+
+
+## Tells whether there is a path, whole or partial.
+func has_path() -> bool:
+	return status == Status.FOUND or status == Status.PARTIAL
+
+
+## Returns the cells of the path.
+func get_cells() -> Array[Vector2i]:
+	if _cells.is_empty() and not path.is_empty() and _to_cell.is_valid():
+		for point: Vector2 in path:
+			var cell: Vector2i = _to_cell.call(point)
+			_cells.append(cell)
+	return _cells
+
+
+## Moves the path from the map's coordinates to global ones; for [NavServerPathRequest].
+func localize(transform: Transform2D, to_cell: Callable) -> void:
+	path = transform * path
+	_to_cell = to_cell
+
+
+## Makes a result without a path.
+static func without_path(the_status: Status, the_reason: String = "") -> NavServerPathResult:
+	var result: NavServerPathResult = NavServerPathResult.new()
+	result.status = the_status
+	result.reason = describe(the_status) if the_reason.is_empty() else the_reason
+	return result
+
+
+## Returns a status in words.
+static func describe(the_status: Status) -> String:
+	match the_status:
+		Status.FOUND:
+			return "a path was found"
+		Status.PARTIAL:
+			return "the target is out of reach; the path leads to the nearest cell"
+		Status.UNREACHABLE:
+			return "no way leads to the target"
+		Status.START_BLOCKED:
+			return "the body cannot stand where it starts"
+		Status.GOAL_BLOCKED:
+			return "the body cannot stand at the target"
+		Status.LIMIT:
+			return "the search met its limit"
+		Status.CANCELLED:
+			return "the request was cancelled"
+		Status.DEADLINE:
+			return "the deadline passed before there was a path"
+		Status.OVERLOADED:
+			return "too many requests wait; ask again later"
+		Status.SUPERSEDED:
+			return "a newer request of the same agent took its place"
+	return "the request could not be carried out"

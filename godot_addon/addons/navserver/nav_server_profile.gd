@@ -1,0 +1,55 @@
+@tool
+@icon("res://addons/navserver/icon.svg")
+class_name NavServerProfile
+extends Resource
+## Who walks: what a cell of each class costs, and how large the body is.
+##
+## Grid navigation by navserver, independent of [NavigationServer2D]. Cells have a class, from
+## [member NavServerMap2D.class_layer_name] of their tiles; a profile says what a class costs, so a
+## walker, a boat and a tank share one map. Share one resource among all agents of a kind.
+
+## Cost of entering a cell of a class (1 to 254), a number of 0 or more; [constant @GDScript.INF]
+## blocks. Classes that are not here cost 1. Class 255, solid, always blocks.
+@export var class_costs: Dictionary[int, float] = {}:
+	set = set_class_costs
+## Side of the square body in cells; it is anchored at its top left cell.
+@export_range(1, 32) var size: int = 1:
+	set = set_size
+## Color in which paths of this profile are drawn.
+@export var color: Color = Color(1.0, 0.6, 0.1)
+
+
+## Sets [member class_costs]; refused, with an error that says why, if a class or cost cannot be.
+func set_class_costs(value: Dictionary[int, float]) -> void:
+	for class_id: int in value:
+		var cost: float = value[class_id]
+		if class_id < 0 or class_id > 254 or is_nan(cost) or cost < 0.0:
+			push_error(
+				(
+					(
+						"NavServerProfile %s: class_costs[%d] is %s; give classes 0 to 254 costs of 0 or"
+						+ " more, INF to block"
+					)
+					% [resource_path, class_id, cost]
+				)
+			)
+			return
+	class_costs = value
+	emit_changed()
+
+
+## Sets [member size].
+func set_size(value: int) -> void:
+	size = clampi(value, 1, 32)
+	emit_changed()
+
+
+## Returns the cost of each of the 256 classes.
+func get_cost_table() -> PackedFloat32Array:
+	var table: PackedFloat32Array = PackedFloat32Array()
+	table.resize(256)
+	table.fill(1.0)
+	for class_id: int in class_costs:
+		table[class_id] = class_costs[class_id]
+	table[255] = INF
+	return table

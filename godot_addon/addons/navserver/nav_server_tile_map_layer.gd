@@ -1,0 +1,27 @@
+@tool
+@icon("res://addons/navserver/icon.svg")
+class_name NavServerTileMapLayer
+extends TileMapLayer
+## A TileMapLayer that tells the maps it belongs to which of its cells change.
+##
+## Grid navigation by navserver, independent of [NavigationServer2D]. Use it, or this script on your
+## layer, where tiles are set or erased while the game runs. (The signal [signal
+## TileMapLayer.changed] does not come for cells.)
+
+var _is_first: bool = true
+
+
+func _enter_tree() -> void:
+	_is_first = true
+
+
+func _update_cells(coords: Array[Vector2i], forced_cleanup: bool) -> void:
+	if Engine.is_editor_hint() or forced_cleanup or coords.is_empty() or not is_inside_tree():
+		return
+	# The first time all cells are new, and the maps read them all by themselves.
+	if _is_first:
+		_is_first = false
+		return
+	for map: NavServerMap2D in get_tree().get_nodes_in_group(NavServerMap2D.GROUP):
+		if map.is_node_ready() and self in map.find_layers():
+			map.notify_cells_changed(coords)

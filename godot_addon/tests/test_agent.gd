@@ -1,0 +1,136 @@
+extends "test_case.gd"
+## Agents that walk on the fallback.
+
+const TileMaps := preload("tile_maps.gd")
+
+const _ROOMS: Array[String] = [
+	"#########",
+	"#...#...#",
+	"#...#...#",
+	"#.......#",
+	"#...#...#",
+	"#.......#",
+	"#########",
+]
+
+
+class Walker:
+	extends Node2D
+
+	var agent: NavServerAgent2D = NavServerAgent2D.new()
+	var speed: float = 400.0
+
+	func _init() -> void:
+		add_child(agent)
+
+	func _physics_process(delta: float) -> void:
+		if not agent.is_navigation_finished():
+			var next: Vector2 = agent.get_next_path_position()
+			global_position = global_position.move_toward(next, speed * delta)
+
+
+var _map: NavServerMap2D = null
+var _told: Array[String] = []
+
+
+func before_each() -> void:
+	_map = NavServerMap2D.new()
+	_map.add_child(TileMaps.layer(_ROOMS, TileMaps.tile_set(), NavServerTileMapLayer))
+	add_node(_map)
+
+
+func _walker(cell: Vector2i) -> Walker:
+	var walker: Walker = Walker.new()
+	walker.position = _map.map_to_local(cell)
+	walker.agent.path_changed.connect(func() -> void: _told.append("path"))
+	walker.agent.target_reached.connect(func() -> void: _told.append("target"))
+	walker.agent.navigation_finished.connect(func() -> void: _told.append("finished"))
+	walker.agent.path_failed.connect(
+		func(status: NavServerPathResult.Status, reason: String) -> void:
+			_told.append("failed %d %s" % [status, reason])
+	)
+	_map.add_child(walker)
+	return walker
+
+
+func _cell(walker: Walker) -> Vector2i:
+	return _map.local_to_map(walker.position)
+
+
+func test_it_walks_to_its_target() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	check(not walker.agent.is_navigation_finished())
+	check_equal(walker.agent.get_next_path_position(), walker.global_position)
+	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
+	check_equal(_cell(walker), Vector2i(7, 1))
+	check_equal(_told, ["path", "target", "finished"] as Array[String])
+	check(walker.agent.is_target_reached())
+	check(walker.agent.is_target_reachable())
+	check_equal(walker.agent.get_final_position(), _map.map_to_local(Vector2i(7, 1)))
+
+
+func test_an_edit_sends_only_those_on_the_broken_path_another_way() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	var other: Walker = _walker(Vector2i(5, 1))
+	walker.speed = 0.0
+	other.speed = 0.0
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	other.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return _told.size() == 2)
+	var before: PackedVector2Array = other.agent.get_current_navigation_path()
+	var layer: TileMapLayer = _map.find_layers()[0]
+	layer.set_cell(Vector2i(4, 3), 7, TileMaps.WALL)
+	await wait_until(func() -> bool: return _told.size() == 3)
+	for index: int in 10:
+		await tree.physics_frame
+	check_equal(_told.size(), 3)
+	check_equal(other.agent.get_current_navigation_path(), before)
+	walker.speed = 400.0
+	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
+	check_equal(_cell(walker), Vector2i(7, 1))
+
+
+func test_a_target_out_of_reach() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.agent.allow_partial_path = false
+	walker.agent.target_position = _map.map_to_local(Vector2i(0, 0))
+	await wait_until(func() -> bool: return not _told.is_empty())
+	check_contains(_told[0], "failed 4")
+	check(walker.agent.is_navigation_finished())
+	walker.agent.allow_partial_path = true
+	walker.agent.target_position = _map.map_to_local(Vector2i(8, 1))
+	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
+	check_equal(_cell(walker), Vector2i(7, 1))
+	check(not walker.agent.is_target_reachable())
+	check(not "target" in _told)
+
+
+func test_the_newest_target_holds() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	for x: int in [5, 6, 7, 2]:
+		walker.agent.target_position = _map.map_to_local(Vector2i(x, 1))
+	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
+	check_equal(_cell(walker), Vector2i(2, 1))
+	check_equal(_told.count("path"), 1)
+
+
+func test_disabled_agents_and_agents_without_a_map() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.agent.enabled = false
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	for index: int in 5:
+		await tree.physics_frame
+	check_equal(_told.size(), 0)
+	check(walker.agent.is_navigation_finished())
+	var second: NavServerMap2D = NavServerMap2D.new()
+	second.region = Rect2i(0, 0, 2, 2)
+	add_node(second)
+	var lost: Walker = Walker.new()
+	add_node(lost)
+	lost.agent.path_failed.connect(
+		func(_status: NavServerPathResult.Status, reason: String) -> void: _told.append(reason)
+	)
+	lost.agent.target_position = Vector2.ONE
+	check_contains(_told[0], "has no map")
+	check_contains(str(lost.agent.call("_get_configuration_warnings")), "There is no map")

@@ -1,0 +1,353 @@
+extends "test_case.gd"
+## Maps, requests, obstacles and save games, on the fallback.
+
+const TileMaps := preload("tile_maps.gd")
+
+const _ROOMS: Array[String] = [
+	"#########",
+	"#...#...#",
+	"#...#...#",
+	"#.......#",
+	"#...#...#",
+	"#########",
+]
+
+
+func _map_of(picture: Array[String], script: Script = null) -> NavServerMap2D:
+	var map: NavServerMap2D = NavServerMap2D.new()
+	map.add_child(TileMaps.layer(picture, TileMaps.tile_set(), script))
+	map.timeout_msec = 1000
+	add_node(map)
+	return map
+
+
+func _layer_of(map: NavServerMap2D) -> TileMapLayer:
+	return map.find_layers()[0]
+
+
+func _query(map: NavServerMap2D, from: Vector2i, to: Vector2i) -> NavServerPathQuery:
+	var query: NavServerPathQuery = NavServerPathQuery.new()
+	query.start_position = map.to_global(map.map_to_local(from))
+	query.target_position = map.to_global(map.map_to_local(to))
+	return query
+
+
+func _find(map: NavServerMap2D, from: Vector2i, to: Vector2i) -> NavServerPathResult:
+	return await map.find_path(_query(map, from, to)).wait()
+
+
+func test_a_path_without_any_setting() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check_equal(result.status, NavServerPathResult.Status.FOUND)
+	check_equal(result.source, NavServerPathResult.Source.FALLBACK)
+	check_equal(result.cells[0], Vector2i(1, 1))
+	check_equal(result.cells[-1], Vector2i(7, 1))
+	check(Vector2i(4, 3) in result.cells)
+	check_near(result.path_length, 4.0 + 2.0 * sqrt(2.0) + 0.0, 3.0)
+	check_near(result.cost, result.path_length, 1e-9)
+	check_equal(result.path[0], Vector2(24, 24))
+	check_equal(result.map_version, 1)
+
+
+func test_points_are_global_wherever_the_map_lies() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	_layer_of(map).position = Vector2(5, 3)
+	map.position = Vector2(100, -50)
+	map.rotation = 0.5
+	map.scale = Vector2(2, 2)
+	map.rebuild()
+	var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(3, 4))
+	check_equal(result.cells[-1], Vector2i(3, 4))
+	var last: Vector2 = _layer_of(map).to_global(_layer_of(map).map_to_local(Vector2i(3, 4)))
+	check(result.path[-1].distance_to(last) < 0.01)
+
+
+func test_statuses() -> void:
+	var map: NavServerMap2D = _map_of(["..#.", "..#."])
+	var cases: Dictionary[Vector2i, NavServerPathResult.Status] = {
+		Vector2i(1, 1): NavServerPathResult.Status.FOUND,
+		Vector2i(3, 0): NavServerPathResult.Status.UNREACHABLE,
+		Vector2i(2, 0): NavServerPathResult.Status.GOAL_BLOCKED,
+		Vector2i(9, 9): NavServerPathResult.Status.GOAL_BLOCKED,
+	}
+	for goal: Vector2i in cases:
+		var result: NavServerPathResult = await _find(map, Vector2i.ZERO, goal)
+		check_equal(result.status, cases[goal], str(goal))
+		check(not result.reason.is_empty())
+		check_equal(result.has_path(), goal == Vector2i(1, 1))
+	var blocked: NavServerPathResult = await _find(map, Vector2i(2, 0), Vector2i.ZERO)
+	check_equal(blocked.status, NavServerPathResult.Status.START_BLOCKED)
+	var query: NavServerPathQuery = _query(map, Vector2i.ZERO, Vector2i(3, 1))
+	query.allow_partial_path = true
+	var partial: NavServerPathResult = await map.find_path(query).wait()
+	check_equal(partial.status, NavServerPathResult.Status.PARTIAL)
+	check_equal(partial.cells[-1], Vector2i(1, 1))
+
+
+func test_profiles_share_a_map() -> void:
+	var map: NavServerMap2D = _map_of([".~.", ".~.", "..."])
+	var walker: NavServerProfile = NavServerProfile.new()
+	walker.class_costs = {1: 10.0}
+	var boat: NavServerProfile = NavServerProfile.new()
+	boat.class_costs = {0: INF, 1: 0.5}
+	var query: NavServerPathQuery = _query(map, Vector2i(0, 0), Vector2i(2, 0))
+	query.profile = walker
+	var around: NavServerPathResult = await map.find_path(query).wait()
+	check(Vector2i(1, 2) in around.cells)
+	query.profile = boat
+	check_equal(
+		(await map.find_path(query).wait()).status, NavServerPathResult.Status.START_BLOCKED
+	)
+	query = _query(map, Vector2i(1, 0), Vector2i(1, 1))
+	query.profile = boat
+	check_near((await map.find_path(query).wait()).cost, 0.5, 1e-6)
+	walker.class_costs = {1: 1.0}
+	query = _query(map, Vector2i(0, 0), Vector2i(2, 0))
+	query.profile = walker
+	check_near((await map.find_path(query).wait()).cost, 2.0, 1e-6)
+
+
+func test_size_and_blocked_cells() -> void:
+	var map: NavServerMap2D = _map_of(["....", "....", "#.#.", "...."])
+	var query: NavServerPathQuery = _query(map, Vector2i(0, 0), Vector2i(1, 3))
+	check_equal((await map.find_path(query).wait()).status, NavServerPathResult.Status.FOUND)
+	query.size = 2
+	check_equal((await map.find_path(query).wait()).status, NavServerPathResult.Status.GOAL_BLOCKED)
+	query.size = 0
+	query.blocked_cells = [Vector2i(1, 2), Vector2i(3, 2), Vector2i(-9, 0)]
+	check_equal((await map.find_path(query).wait()).status, NavServerPathResult.Status.UNREACHABLE)
+	query.blocked_cells = []
+	check_equal((await map.find_path(query).wait()).status, NavServerPathResult.Status.FOUND)
+
+
+func test_methods_of_astar_grid_2d() -> void:
+	var map: NavServerMap2D = NavServerMap2D.new()
+	map.region = Rect2i(-2, -1, 6, 4)
+	map.cell_size = Vector2(10, 10)
+	map.timeout_msec = 1000
+	add_node(map)
+	var grid: AStarGrid2D = AStarGrid2D.new()
+	grid.region = map.region
+	grid.diagonal_mode = map.diagonal_mode
+	grid.default_estimate_heuristic = AStarGrid2D.HEURISTIC_OCTILE
+	grid.default_compute_heuristic = AStarGrid2D.HEURISTIC_OCTILE
+	grid.update()
+	for each: Object in [map, grid]:
+		each.call("fill_solid_region", Rect2i(0, -1, 1, 3), true)
+		each.call("set_point_weight_scale", Vector2i(0, 2), 4.0)
+		each.call("fill_weight_scale_region", Rect2i(2, 0, 2, 2), 3.0)
+		each.call("set_point_solid", Vector2i(0, 0), false)
+	for cell: Vector2i in [Vector2i(0, -1), Vector2i(0, 0), Vector2i(1, 1)]:
+		check_equal(map.is_point_solid(cell), grid.is_point_solid(cell), str(cell))
+		check_equal(map.is_in_boundsv(cell), grid.is_in_boundsv(cell))
+		check_equal(map.get_point_weight_scale(cell), grid.get_point_weight_scale(cell))
+	check_equal(
+		map.get_id_path(Vector2i(-2, -1), Vector2i(3, 1)),
+		grid.get_id_path(Vector2i(-2, -1), Vector2i(3, 1))
+	)
+	check_equal(
+		map.get_point_path(Vector2i(-2, 0), Vector2i(-1, 0)),
+		PackedVector2Array([Vector2(-15, 5), Vector2(-5, 5)])
+	)
+	check_equal(map.is_in_bounds(3, 2), true)
+	check_equal(map.is_in_bounds(4, 2), false)
+
+
+func test_edits_are_told_and_heeded() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	var told: Array[Array] = []
+	map.map_changed.connect(
+		func(version: int, cells: Array[Vector2i]) -> void: told.append([version, cells])
+	)
+	map.set_point_solid(Vector2i(4, 3))
+	map.set_point_solid(Vector2i(1, 4))
+	var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check_equal(result.status, NavServerPathResult.Status.UNREACHABLE)
+	check_equal(told.size(), 1)
+	check_equal(told[0][1], [Vector2i(4, 3), Vector2i(1, 4)] as Array[Vector2i])
+	check_equal(result.map_version, told[0][0])
+	map.clear_overrides()
+	result = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check_equal(result.status, NavServerPathResult.Status.FOUND)
+
+
+func test_layers_that_tell_and_layers_that_do_not() -> void:
+	for script: Script in [null, NavServerTileMapLayer]:
+		var map: NavServerMap2D = _map_of(_ROOMS, script)
+		await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+		await tree.process_frame
+		_layer_of(map).set_cell(Vector2i(4, 3), 7, TileMaps.WALL)
+		_layer_of(map).erase_cell(Vector2i(1, 4))
+		if script == null:
+			map.notify_cells_changed([Vector2i(4, 3), Vector2i(1, 4)])
+		await tree.process_frame
+		await tree.process_frame
+		var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+		check_equal(result.status, NavServerPathResult.Status.UNREACHABLE)
+		check(map.is_point_solid(Vector2i(1, 4)))
+		check_equal(map.map_version, 2)
+		map.free()
+
+
+func test_a_watched_path_that_breaks_is_told_once() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var query: NavServerPathQuery = _query(map, Vector2i(1, 1), Vector2i(7, 1))
+	query.watch = true
+	var request: NavServerPathRequest = map.find_path(query)
+	var result: NavServerPathResult = await request.wait()
+	var told: Array[int] = []
+	request.invalidated.connect(func(index: int) -> void: told.append(index))
+	map.set_point_solid(Vector2i(1, 4))
+	await _find(map, Vector2i(1, 1), Vector2i(1, 1))
+	check_equal(told.size(), 0)
+	map.set_point_solid(Vector2i(4, 3))
+	await _find(map, Vector2i(1, 1), Vector2i(1, 1))
+	check_equal(told.size(), 1)
+	# The cell itself, or the diagonal step that it makes impossible.
+	check(result.cells.find(Vector2i(4, 3)) - told[0] in [0, 1])
+
+
+func test_requests_end_exactly_once() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var answers: Array[NavServerPathResult] = []
+	var request: NavServerPathRequest = map.find_path(_query(map, Vector2i(1, 1), Vector2i(7, 1)))
+	request.completed.connect(func(result: NavServerPathResult) -> void: answers.append(result))
+	request.cancel()
+	request.cancel()
+	check_equal(answers.size(), 1)
+	check_equal(answers[0].status, NavServerPathResult.Status.CANCELLED)
+	check_equal(await request.wait(), answers[0])
+	await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check_equal(answers.size(), 1)
+
+
+func test_a_deadline_that_passed() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var query: NavServerPathQuery = _query(map, Vector2i(1, 1), Vector2i(7, 1))
+	query.deadline_msec = 0.001
+	var result: NavServerPathResult = await map.find_path(query).wait()
+	check_equal(result.status, NavServerPathResult.Status.DEADLINE)
+
+
+func test_many_requests_of_one_frame() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var queries: Array[NavServerPathQuery] = []
+	for index: int in 300:
+		queries.append(_query(map, Vector2i(1 + index % 3, 1), Vector2i(7, 1 + index % 4)))
+	for request: NavServerPathRequest in map.find_paths(queries):
+		check_equal((await request.wait()).status, NavServerPathResult.Status.FOUND)
+
+
+func test_an_obstacle_comes_moves_and_goes() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var door: NavServerObstacle2D = NavServerObstacle2D.new()
+	map.add_child(door)
+	door.position = map.map_to_local(Vector2i(4, 3))
+	await tree.process_frame
+	check_equal(
+		(await _find(map, Vector2i(1, 1), Vector2i(7, 1))).status,
+		NavServerPathResult.Status.UNREACHABLE
+	)
+	door.enabled = false
+	check_equal(
+		(await _find(map, Vector2i(1, 1), Vector2i(7, 1))).status, NavServerPathResult.Status.FOUND
+	)
+	door.enabled = true
+	check(map.is_point_solid(Vector2i(4, 3)))
+	door.position = map.map_to_local(Vector2i(2, 3))
+	await tree.process_frame
+	check(not map.is_point_solid(Vector2i(4, 3)))
+	check(map.is_point_solid(Vector2i(2, 3)))
+	door.nav_class = 3
+	check_equal(map.get_point_class(Vector2i(2, 3)), 3)
+	door.polygon = [Vector2(-30, -10), Vector2(30, -10), Vector2(30, 10), Vector2(-30, 10)]
+	check_equal(map.get_point_class(Vector2i(1, 3)), 3)
+	door.free()
+	check_equal(map.get_point_class(Vector2i(2, 3)), 0)
+	check_equal(map.get_point_class(Vector2i(1, 3)), 0)
+
+
+func test_save_and_restore() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	map.set_point_solid(Vector2i(4, 3))
+	map.set_point_solid(Vector2i(4, 1), false)
+	map.set_point_weight_scale(Vector2i(2, 2), 7.5)
+	var state: PackedByteArray = map.get_state()
+	map.clear_overrides()
+	map.set_point_solid(Vector2i(1, 1))
+	check(map.set_state(state))
+	check(map.is_point_solid(Vector2i(4, 3)))
+	check(not map.is_point_solid(Vector2i(4, 1)))
+	check(not map.is_point_solid(Vector2i(1, 1)))
+	check_equal(map.get_point_weight_scale(Vector2i(2, 2)), 7.5)
+	var result: NavServerPathResult = await _find(map, Vector2i(3, 1), Vector2i(5, 1))
+	check_equal(result.cells, [Vector2i(3, 1), Vector2i(4, 1), Vector2i(5, 1)] as Array[Vector2i])
+	expect_errors(2)
+	check(not map.set_state(PackedByteArray([1, 2, 3])))
+	check(not map.set_state(state.slice(0, 40)))
+	check(map.is_point_solid(Vector2i(4, 3)))
+
+
+func test_damaged_states_are_refused_in_words() -> void:
+	const Overrides := preload("res://addons/navserver/internal/overrides.gd")
+	var overrides: Overrides = Overrides.new()
+	overrides.solid[Vector2i(1, -2)] = true
+	overrides.scales[Vector2i(3, 4)] = 2.0
+	var bytes: PackedByteArray = overrides.to_bytes()
+	for at: int in bytes.size():
+		var damaged: PackedByteArray = bytes.duplicate()
+		damaged[at] ^= 0xff
+		Overrides.new().from_bytes(damaged)
+		check(not Overrides.new().from_bytes(bytes.slice(0, at)).is_empty())
+
+
+func test_a_map_that_cannot_be_is_refused_with_a_remedy() -> void:
+	expect_errors(1)
+	var map: NavServerMap2D = NavServerMap2D.new()
+	add_node(map)
+	await tree.process_frame
+	var result: NavServerPathResult = await _find(map, Vector2i.ZERO, Vector2i.ONE)
+	check_equal(result.status, NavServerPathResult.Status.FAILED)
+	check_contains(result.reason, "add it to the tree")
+
+
+func test_a_map_that_left_the_tree_answers_no_more() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	tree.root.remove_child(map)
+	check_equal(
+		map.find_path(NavServerPathQuery.new()).result.status, NavServerPathResult.Status.FAILED
+	)
+	tree.root.add_child(map)
+	check_equal(
+		(await _find(map, Vector2i(1, 1), Vector2i(7, 1))).status, NavServerPathResult.Status.FOUND
+	)
+
+
+func test_isometric_stacked_map() -> void:
+	var tiles: TileSet = TileMaps.tile_set(
+		true, TileSet.TILE_SHAPE_ISOMETRIC, TileSet.TILE_LAYOUT_STACKED
+	)
+	var map: NavServerMap2D = NavServerMap2D.new()
+	map.timeout_msec = 1000
+	var layer: TileMapLayer = TileMaps.layer(["....", ".##.", "....", "...."], tiles)
+	map.add_child(layer)
+	add_node(map)
+	var path: Array[Vector2i] = map.get_id_path(Vector2i(0, 0), Vector2i(3, 3))
+	check_equal(path[0], Vector2i(0, 0))
+	check_equal(path[-1], Vector2i(3, 3))
+	for index: int in range(1, path.size()):
+		check(not map.is_point_solid(path[index]))
+		var step: Vector2 = map.map_to_local(path[index]) - map.map_to_local(path[index - 1])
+		check(step.length() <= 16.01)
+
+
+func test_warnings_name_the_remedy() -> void:
+	var map: NavServerMap2D = NavServerMap2D.new()
+	add_node(map)
+	check_contains(str(map.call("_get_configuration_warnings")), "Add TileMapLayers")
+	var hexagons: TileSet = TileMaps.tile_set(false, TileSet.TILE_SHAPE_HEXAGON)
+	map.add_child(TileMaps.layer(["."], hexagons))
+	check_contains(str(map.call("_get_configuration_warnings")), "use square or isometric tiles")
