@@ -177,7 +177,7 @@ class Closures:
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
-        self._version = grid.version
+        self._version = -1
         self._known: dict[int, tuple[int, int]] = {}
 
     @property

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["REST", "Columns", "EventFlag", "MoverState"]
+__all__ = ["REST", "Columns", "EventFlag", "MoverState", "StuckReason"]
 
 REST = float(np.finfo(np.float32).max)
 """`time_left` of a mover that does nothing: no step ever uses it up, and it stays finite."""
@@ -33,6 +33,21 @@ class MoverState(IntEnum):
     """It follows a flow field."""
     WAITING = 4
     """It has a goal and waits for a way there."""
+
+
+class StuckReason(IntEnum):
+    """Why a mover makes no headway."""
+
+    NONE = 0
+    """It is not stuck."""
+    WALL = 1
+    """Something of the map holds it, or what it stands on was closed."""
+    CROWD = 2
+    """Others stand in its way."""
+    UNREACHABLE = 3
+    """No way leads to its goal."""
+    GOAL_TAKEN = 4
+    """Others stand where it is to end, and there is no room beside them."""
 
 
 class EventFlag(IntFlag):
@@ -85,6 +100,14 @@ class Columns:
     """Where the mover is to end; its own position where it was never sent anywhere."""
     group: NDArray[np.int32] = field(metadata=_of(np.int32, default=-1))
     """Which order the mover carries out, -1 for none."""
+    anchor: NDArray[np.int32] = field(metadata=_of(np.int32, default=-1))
+    """Flat cell of the goal that its group was sent to, -1 where it was sent alone."""
+    crowd_radius: NDArray[np.float32] = field(metadata=_of(np.float32))
+    """How far from that cell its group's places reach."""
+    wants_way: NDArray[np.uint8] = field(metadata=_of(np.uint8))
+    """1 while it is to ask for a way once `replan_wait` is over."""
+    replan_wait: NDArray[np.float32] = field(metadata=_of(np.float32))
+    """Seconds before it may ask for a way again."""
     events: NDArray[np.uint8] = field(metadata=_of(np.uint8))
     """`EventFlag` bits of the step under way."""
     stuck_reason: NDArray[np.uint8] = field(metadata=_of(np.uint8))

@@ -251,7 +251,7 @@ class Movers:
         InputError
             If a handle is not that of a mover, or stands twice; then nothing is removed.
         """
-        rows = self._checked_movers(handles)
+        rows = self.checked_rows(handles)
         columns = self.columns
         columns.reset(rows)
         columns.generation[rows] += 1
@@ -423,7 +423,7 @@ class Movers:
             If a straight line to a waypoint is not free (names it), or anything is out of bounds;
             then nothing has changed.
         """
-        rows = self._checked_movers(handles)
+        rows = self.checked_rows(handles)
         waypoints = checked_positions("points", points)
         bounds = checked_offsets(offsets, rows.size, len(waypoints))
         self._check_free(rows, waypoints, bounds)
@@ -473,7 +473,7 @@ class Movers:
         InputError
             If a position is not in an open cell; names it, and nothing has changed.
         """
-        rows = self._checked_movers(handles)
+        rows = self.checked_rows(handles)
         points = checked_positions("positions", positions)
         if len(points) != rows.size:
             raise InputError(
@@ -505,7 +505,7 @@ class Movers:
         InputError
             If there is no such property or a value is out of its bounds; nothing has changed then.
         """
-        rows = self._checked_movers(handles)
+        rows = self.checked_rows(handles)
         for name, given in properties.items():
             if name not in PROPERTIES:
                 raise InputError(
@@ -641,8 +641,24 @@ class Movers:
             self.movements.append(movement)
         return self.movements.index(movement)
 
-    def _checked_movers(self, handles: ArrayLike) -> NDArray[np.int64]:
-        """Return the slots of movers, each of which stands once."""
+    def checked_rows(self, handles: ArrayLike) -> NDArray[np.int64]:
+        """Return the slots of movers, each of which must stand once.
+
+        Parameters
+        ----------
+        handles : array-like of int, shape (n,)
+            Movers.
+
+        Returns
+        -------
+        int64 array (n,)
+            Slots, in the order of the handles.
+
+        Raises
+        ------
+        InputError
+            If a handle is not that of a mover, or stands twice; names the row.
+        """
         rows = self.rows_of(handles)
         ordered = np.sort(rows)
         if (ordered[1:] == ordered[:-1]).any():

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import deque
-from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +18,9 @@ from numpy.typing import NDArray
 
 from navserver.movers.closures import Cuts
 from navserver.movers.movers import Movers
-from navserver.movers.sight import first_blocked_path_
+from navserver.movers.sight import first_blocked_path_, options_of
 from navserver.movers.waypoints import lay_waypoints
 from navserver.search.astar import AStar
-from navserver.search.movement import Movement, MovementOptions
 from navserver.search.validation import UNLIMITED, checked_count
 from navserver.search.wavefront import Wavefront
 
@@ -299,7 +297,7 @@ class Planner:
                 self._movers.grid,
                 islands=not is_short,
                 max_expansions=MEND_EXPANSIONS if is_short else None,
-                **_options_of(self._movers.movements[which]),
+                **options_of(self._movers.movements[which]),
             )
             self._astars[which, is_short] = search
         return search
@@ -545,13 +543,6 @@ def _joint(
     share = (reach - along[k - 1]) / (along[k] - along[k - 1])
     point = rest[k - 1] + np.float32(share) * (rest[k] - rest[k - 1])
     return np.floor(point + np.float32(0.5)), rest[k:]
-
-
-def _options_of(movement: Movement) -> MovementOptions:
-    """Return a movement as the keywords that searches take."""
-    return {  # type: ignore[return-value]
-        field.name: getattr(movement, field.name) for field in fields(movement)
-    }
 
 
 def _cell_of(point: NDArray[np.float32]) -> tuple[int, int]:

@@ -7,6 +7,7 @@ followed exactly.
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +16,9 @@ from numpy.typing import NDArray
 from navserver._jit import kernel, register_warm_up, subkernel
 from navserver.search.grid import Grid
 from navserver.search.line_of_sight import ARRIVED, LATTICE_BITS, follow_, to_lattice_
-from navserver.search.movement import Movement
+from navserver.search.movement import Movement, MovementOptions
 
-__all__ = ["Ground", "cell_at_", "first_blocked_path_", "ground_of", "walkable_"]
+__all__ = ["Ground", "cell_at_", "first_blocked_path_", "ground_of", "options_of", "walkable_"]
 
 
 class Ground(NamedTuple):
@@ -55,6 +56,24 @@ def ground_of(grid: Grid, movement: Movement) -> Ground:
         terrain.masks, terrain.space, terrain.open_table, grid.width, grid.height,
         *grid.region_position,
     )  # fmt: skip
+
+
+def options_of(movement: Movement) -> MovementOptions:
+    """Return a movement as the keywords that searches take.
+
+    Parameters
+    ----------
+    movement : Movement
+        What blocks a body, and what it pays.
+
+    Returns
+    -------
+    dict
+        One entry a field.
+    """
+    return {  # type: ignore[return-value]
+        field.name: getattr(movement, field.name) for field in fields(movement)
+    }
 
 
 @subkernel

@@ -18,9 +18,12 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from numpy.typing import ArrayLike
+
 from navserver.movers.events import NO_EVENTS, Events, collect_events
 from navserver.movers.following import Walking
 from navserver.movers.movers import Movers
+from navserver.movers.orders import Orders
 from navserver.movers.workers import Workers
 from navserver.search.validation import checked_number
 from navserver.status import InputError
@@ -71,6 +74,13 @@ class Stepper:
     threads : int, optional
         Default: one a core. Small tables are moved by the caller's thread alone. The result is the
         same, bit for bit, for any number.
+    budget : int
+        Expansions of searches a step, 1 or more; 10,000 take about a millisecond. Movers wait for
+        their ways as long as there is more to search.
+    repath_interval : float
+        Least seconds between two plans for one mover, >= 0.
+    goal_tolerance : float
+        A goal that moves by less, in cells, is gone to without a new plan, >= 0.
 
     Raises
     ------
@@ -90,15 +100,66 @@ class Stepper:
     True
     """
 
-    def __init__(self, movers: Movers, *, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        movers: Movers,
+        *,
+        threads: int | None = None,
+        budget: int = 8192,
+        repath_interval: float = 0.5,
+        goal_tolerance: float = 0.5,
+    ) -> None:
         if not isinstance(movers, Movers):
             raise InputError("movers", movers, "is not a table of movers", "give Movers(grid)")
         self.movers = movers
         """Who is moved."""
         self.workers = Workers(threads)
         """The threads."""
-        self.phases: list[Phase] = [Walking(movers, self.workers)]
+        self.orders = Orders(
+            movers,
+            budget=budget,
+            repath_interval=repath_interval,
+            goal_tolerance=goal_tolerance,
+        )
+        """What sends movers, and keeps them on their way."""
+        self.phases: list[Phase] = [self.orders, Walking(movers, self.workers)]
         """What a step does, in this order."""
+
+    def order(self, handles: ArrayLike, goal: ArrayLike, *, spread: bool = True) -> None:
+        """Send movers to a goal, each to a place of its own beside it.
+
+        Places are packed around the goal, nearest first, on the island of each mover; ways are
+        found within the budget of the steps to come. A mover that cannot get there rests and is
+        named in `Events.stuck`.
+
+        Parameters
+        ----------
+        handles : array-like of int, shape (n,)
+            Movers, each once.
+        goal : (float, float)
+            A point of the map in cell space. In a wall it stands for the nearest cell that the
+            movers can reach.
+        spread : bool
+            Whether each gets a place of its own; if not, all go to the very point.
+
+        Raises
+        ------
+        InputError
+            If the goal is not on the map, or a handle is not that of a mover; nothing has changed
+            then.
+
+        Examples
+        --------
+        >>> from navserver.search.grid import Grid
+        >>> movers = Movers(Grid.filled(64, 64))
+        >>> units = movers.add([(1, 1), (2, 1), (3, 1)], radius=0.4, max_speed=4.0)
+        >>> stepper = Stepper(movers)
+        >>> stepper.order(units, (50, 20))
+        >>> arrived = 0
+        >>> while arrived < 3:
+        ...     arrived += stepper.step(1 / 60).arrived.size
+        """
+        self.orders.order(handles, goal, spread=spread)
 
     def step(self, dt: float) -> Events:
         """Move everybody for a span of time.

@@ -49,8 +49,8 @@ class Entry(Protocol):
     priority: int
     deadline: float
     """In seconds, ``inf`` for none."""
-    order: int
-    """When it arrived."""
+    order: tuple[int, int]
+    """When it arrived; no two are equal."""
     is_gone: bool
     """Answered; the queue drops it when it comes upon it."""
     is_waiting: bool
@@ -59,7 +59,7 @@ class Entry(Protocol):
 
 E = TypeVar("E", bound=Entry)
 
-_Key = tuple[int, float, int]
+_Key = tuple[int, float, tuple[int, int]]
 
 
 class _Client(Generic[E]):

@@ -6,8 +6,8 @@ anew, on the newest version of the map, and goes on in slices until it ends.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import cast
+from collections.abc import Callable, Hashable
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,7 +24,15 @@ from navserver.search.nodes import CancelFlag, SearchTrace
 from navserver.search.results import PathResult, ResultRow
 from navserver.service.path_queue import Lane
 from navserver.service.pending import Desk, Pending
-from navserver.service.requests import Outcome, PathReply, PathRequest, SearchOptions, Used
+from navserver.service.replicas import Replica
+from navserver.service.requests import (
+    BatchRequest,
+    Outcome,
+    PathReply,
+    PathRequest,
+    SearchOptions,
+    Used,
+)
 from navserver.service.work import SearchState, SliceUnit, TrialUnit, WorkUnit
 from navserver.service.world import World
 from navserver.status import Detail, Status
@@ -56,7 +64,7 @@ class Job:
     """
 
     __slots__ = (
-        "goal", "goal_flat", "is_at_work", "lender", "options", "searching", "start",
+        "goal", "goal_flat", "is_at_work", "lender", "options", "pin", "searching", "start",
         "start_flat", "state", "tickets", "trace_capacity", "tried", "world",
     )  # fmt: skip
 
@@ -80,6 +88,8 @@ class Job:
         self.state: SearchState | None = None
         """The search once it goes on in slices; it holds a version of the map."""
         self.lender: Hashable = None
+        self.pin: Callable[[], Replica] = world.replicas.pin
+        """Gives the version to search."""
         self.searching = 0.0
         """Seconds at work so far."""
         self.is_at_work = False
@@ -129,7 +139,7 @@ class Job:
         SearchState
             The search.
         """
-        replica = self.world.replicas.pin()
+        replica = self.pin()
         trace = None if self.trace_capacity is None else SearchTrace(self.trace_capacity)
         self.state = SearchState(replica, self.options, self.start, self.goal, trace)
         self.lender = client
@@ -199,7 +209,7 @@ class PathTicket(Pending):
 
     Parameters
     ----------
-    request : PathRequest
+    request : PathRequest or BatchRequest
         What was asked.
     job : Job
         The search that answers it.
@@ -209,9 +219,13 @@ class PathTicket(Pending):
 
     __slots__ = ("is_follower", "job", "searched_before")
 
-    request: PathRequest
-
-    def __init__(self, request: PathRequest, job: Job, order: int, now: float) -> None:
+    def __init__(
+        self,
+        request: PathRequest | BatchRequest,
+        job: Job,
+        order: tuple[int, int],
+        now: float,
+    ) -> None:
         super().__init__(request, job.world, 1, order, now)
         self.job = job
         self.is_follower = bool(job.tickets)
@@ -401,23 +415,24 @@ class PathTicket(Pending):
                 job.close(desk)
 
 
-def is_cut_short(detail: int, expanded: int, options: SearchOptions) -> bool:
+def is_cut_short(detail: Any, expanded: Any, options: SearchOptions) -> Any:
     """Return whether a first try ended at its own limit, not at one that was asked for.
 
     Parameters
     ----------
-    detail : int
+    detail : int or int64 array (n,)
         Bits of `Detail`.
-    expanded : int
+    expanded : int or int64 array (n,)
         Expansions.
     options : SearchOptions
         What was asked.
 
     Returns
     -------
-    bool
+    bool or bool array (n,)
         True if the search must begin anew without that limit.
     """
-    if not detail & Detail.EXPANSION_LIMIT:
-        return False
-    return options.max_expansions is None or expanded < options.max_expansions
+    is_limited = (detail & int(Detail.EXPANSION_LIMIT)) != 0
+    if options.max_expansions is None:
+        return is_limited
+    return is_limited & (expanded < options.max_expansions)

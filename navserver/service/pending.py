@@ -26,8 +26,8 @@ class Pending(ABC):
         Where.
     rows : int
         What it counts in the queue's bounds.
-    order : int
-        When it arrived, among all.
+    order : (int, int)
+        When it arrived, among all, and its place in the request; no other entry has it.
     now : float
         When it arrived, in seconds.
     """
@@ -37,7 +37,9 @@ class Pending(ABC):
         "submitted", "world",
     )  # fmt: skip
 
-    def __init__(self, request: Request, world: World, rows: int, order: int, now: float) -> None:
+    def __init__(
+        self, request: Request, world: World, rows: int, order: tuple[int, int], now: float
+    ) -> None:
         self.client: Hashable = request.client
         self.priority = int(request.priority)
         limit = request.deadline_ms
@@ -186,6 +188,15 @@ class Desk(Protocol):
             Not gone yet.
         reply : Reply
             Its answer.
+        """
+
+    def leave(self, pending: Pending) -> None:
+        """Let an entry go that is part of a request.
+
+        Parameters
+        ----------
+        pending : Pending
+            Not gone yet.
         """
 
     def budget(self, rate: float, deadline: float, now: float) -> int:

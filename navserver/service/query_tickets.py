@@ -33,7 +33,9 @@ class QueryTicket(Pending):
 
     __slots__ = ("_answer", "_cancel", "lane")
 
-    def __init__(self, request: QueryRequest, world: World, order: int, now: float) -> None:
+    def __init__(
+        self, request: QueryRequest, world: World, order: tuple[int, int], now: float
+    ) -> None:
         super().__init__(request, world, 1, order, now)
         self._answer = bind_query(request.question, request.arguments, request.movement)
         self._cancel = CancelFlag()

@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from navserver.search.heuristics import Heuristic, check_heuristic
 from navserver.search.movement import Movement
@@ -18,6 +19,8 @@ from navserver.search.validation import checked_count, checked_enum, checked_num
 from navserver.status import Detail, InputError
 
 __all__ = [
+    "BatchReply",
+    "BatchRequest",
     "Outcome",
     "PathReply",
     "PathRequest",
@@ -25,6 +28,7 @@ __all__ = [
     "QueryRequest",
     "Reply",
     "Request",
+    "RowPaths",
     "SearchOptions",
     "Timing",
     "Used",
@@ -287,6 +291,28 @@ class PathRequest(_Header):  # numpydoc ignore=PR02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class BatchRequest(_Header):  # numpydoc ignore=PR02
+    """Many paths that see one version of the map and are answered together.
+
+    Parameters
+    ----------
+    client, request_id, world, priority, deadline_ms
+        As for `PathRequest`; at the deadline what is not done says DEADLINE.
+    starts, goals : array-like of int, shape (n, 2)
+        Cells, columns x and y; a single cell goes with all rows of the other.
+    options : SearchOptions
+        How to search.
+    share_fields : bool
+        Whether rows with the same goal may share one search from it where that is cheaper.
+    """
+
+    starts: ArrayLike = ()
+    goals: ArrayLike = ()
+    options: SearchOptions = DEFAULT_OPTIONS
+    share_fields: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class QueryRequest(_Header):  # numpydoc ignore=PR02
     """A question about a map other than for a path.
 
@@ -307,7 +333,7 @@ class QueryRequest(_Header):  # numpydoc ignore=PR02
     movement: Movement = field(default_factory=Movement)
 
 
-Request = PathRequest | QueryRequest
+Request = PathRequest | BatchRequest | QueryRequest
 
 
 class Timing(NamedTuple):
@@ -339,6 +365,97 @@ class PathReply(_ReplyHeader):
     trace: SearchTrace | None = None
 
 
+class RowPaths:
+    """The paths of a batch's rows, as parts that came from different searches.
+
+    They are put in the order of the rows when asked for, by whoever asks: in a large batch that
+    takes longer than anything else that is done under the scheduler's lock.
+
+    Parameters
+    ----------
+    counts : int64 array (n,)
+        Cells of each row's path.
+    parts : list of (int64 array (m,), int32 array (k, 2))
+        Rows, and their paths one after the other; rows without a path may be missing.
+    """
+
+    def __init__(
+        self, counts: NDArray[np.int64], parts: list[tuple[NDArray[np.int64], NDArray[np.int32]]]
+    ) -> None:
+        self.offsets = np.zeros(counts.size + 1, np.int64)
+        np.cumsum(counts, out=self.offsets[1:])
+        self._counts = counts
+        self._parts = parts
+        self._cells: NDArray[np.int32] | None = None
+
+    @property
+    def cells(self) -> NDArray[np.int32]:
+        """int32 array (total, 2)."""
+        if self._cells is None:
+            self._cells = self._in_order()
+            self._parts = []
+        return self._cells
+
+    def _in_order(self) -> NDArray[np.int32]:
+        rows = np.concatenate([rows for rows, _ in self._parts] or [np.empty(0, np.int64)])
+        cells = np.concatenate([c for _, c in self._parts] or [np.empty((0, 2), np.int32)])
+        counts = self._counts[rows]
+        if (np.diff(rows) > 0).all():
+            return cells
+        # Where each part's cells begin in the whole, minus where they stand now.
+        shifts = self.offsets[rows] - (np.cumsum(counts) - counts)
+        ordered = np.empty_like(cells)
+        ordered[np.arange(len(cells)) + np.repeat(shifts, counts)] = cells
+        return ordered
+
+
+@dataclass(slots=True)
+class BatchReply(_ReplyHeader):
+    """Answer to a `BatchRequest`: rows in the order asked.
+
+    Its outcome is DONE, or why it ended before all rows were done.
+    """
+
+    status: NDArray[np.uint8]
+    """uint8 array (n,): an `Outcome` a row."""
+    detail: NDArray[np.uint8]
+    """uint8 array (n,): a `Detail` a row."""
+    used: NDArray[np.uint8]
+    """uint8 array (n,): a `Used` a row."""
+    cost: NDArray[np.float64]
+    """float64 array (n,): ``inf`` without a path."""
+    length: NDArray[np.float64]
+    """float64 array (n,): in cells; ``inf`` without a path."""
+    expanded: NDArray[np.int64]
+    """int64 array (n,): expansions of the row's own search."""
+    paths: RowPaths
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """int64 array (n + 1,): row i's path is ``cells[offsets[i]:offsets[i + 1]]``."""
+        return self.paths.offsets
+
+    @property
+    def cells(self) -> NDArray[np.int32]:
+        """int32 array (total, 2): the cells of all paths, one path after the other."""
+        return self.paths.cells
+
+    def path(self, i: int) -> NDArray[np.int32]:
+        """Return the path of one row.
+
+        Parameters
+        ----------
+        i : int
+            The row, 0 to n - 1.
+
+        Returns
+        -------
+        int32 array (m, 2)
+            A view into `cells`; empty without a path.
+        """
+        return self.cells[self.offsets[i] : self.offsets[i + 1]]
+
+
 @dataclass(slots=True)
 class QueryReply(_ReplyHeader):
     """Answer to a `QueryRequest`."""
@@ -346,4 +463,4 @@ class QueryReply(_ReplyHeader):
     result: Any
 
 
-Reply = PathReply | QueryReply
+Reply = PathReply | BatchReply | QueryReply

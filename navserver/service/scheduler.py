@@ -38,12 +38,14 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from navserver.service.batch_tickets import BatchTicket
 from navserver.service.metrics import KindMetrics
 from navserver.service.path_queue import Lane, PathQueue
 from navserver.service.path_tickets import Job, PathTicket
 from navserver.service.pending import Pending
 from navserver.service.query_tickets import QueryTicket
 from navserver.service.requests import (
+    BatchRequest,
     Outcome,
     PathRequest,
     QueryRequest,
@@ -59,7 +61,7 @@ __all__ = ["Scheduler"]
 # To end a search and write its path is short.
 _FOR_URGENT = Lane.SHORT | Lane.GO_ON
 
-_KINDS = {PathRequest: "path", QueryRequest: "query"}
+_KINDS = {PathRequest: "path", BatchRequest: "batch", QueryRequest: "query"}
 
 
 class Scheduler:
@@ -111,7 +113,7 @@ class Scheduler:
         self._pending: dict[tuple[Hashable, int], Pending] = {}
         self._agents: dict[tuple[Hashable, Hashable], PathTicket] = {}
         self._jobs: dict[tuple[object, ...], Job] = {}
-        self._deadlines: list[tuple[float, int, Pending]] = []
+        self._deadlines: list[tuple[float, tuple[int, int], Pending]] = []
         self._replies: list[Reply] = []
         self._on_reply = on_reply
         self._metrics = {kind: KindMetrics() for kind in _KINDS.values()}
@@ -147,8 +149,10 @@ class Scheduler:
             self._order += 1
             if isinstance(request, PathRequest):
                 self._submit_path(request, world, now)
+            elif isinstance(request, BatchRequest):
+                self._submit_batch(request, world, now)
             else:
-                ticket = QueryTicket(request, world, self._order, now)
+                ticket = QueryTicket(request, world, (self._order, 0), now)
                 self._enter(ticket, ticket.lane, now)
 
     def _submit_path(self, request: PathRequest, world: World, now: float) -> None:
@@ -164,9 +168,17 @@ class Scheduler:
                 job = known
             else:
                 self._jobs[job.key] = job
-        ticket = PathTicket(request, job, self._order, now)
+        ticket = PathTicket(request, job, (self._order, 0), now)
         if self._enter(ticket, job.lane, now) and request.agent is not None:
             self._agents[request.client, request.agent] = ticket
+
+    def _submit_batch(self, request: BatchRequest, world: World, now: float) -> None:
+        ticket = BatchTicket(request, world, (self._order, 0), now)
+        if ticket.rows:
+            self._enter(ticket, Lane.SHORT, now)
+        else:
+            self._pending[request.client, request.request_id] = ticket
+            ticket.settle_if_done(self, now)
 
     def _enter(self, pending: Pending, lane: Lane, now: float) -> bool:
         """Let a new request wait, or refuse it."""
@@ -448,28 +460,30 @@ class Scheduler:
 
     def settle(self, pending: Pending, reply: Reply) -> None:  # numpydoc ignore=PR01
         """Answer a request; see `Desk`."""
-        assert not pending.is_gone
-        pending.is_gone = True
         request = pending.request
         del self._pending[request.client, request.request_id]
         if isinstance(pending, PathTicket):
             self._forget_path(pending)
+        self.leave(pending)
         if pending.rows:
             self._queue.release(request.client, pending.rows)
-        if pending.is_waiting:
-            self._queue.note_gone(pending)
         self._metrics[_KINDS[type(request)]].note(reply.outcome.word, *reply.timing)
         self._replies.append(reply)
         if self._on_reply is not None and len(self._replies) == 1:
             self._on_reply()
 
+    def leave(self, pending: Pending) -> None:  # numpydoc ignore=PR01
+        """Let an entry go; see `Desk`."""
+        assert not pending.is_gone
+        pending.is_gone = True
+        if pending.is_waiting:
+            self._queue.note_gone(pending)
+
     def _forget_path(self, ticket: PathTicket) -> None:
         request, job = ticket.request, ticket.job
-        if (
-            request.agent is not None
-            and self._agents.get((request.client, request.agent)) is ticket
-        ):
-            del self._agents[request.client, request.agent]
+        agent = (request.client, getattr(request, "agent", None))
+        if self._agents.get(agent) is ticket:
+            del self._agents[agent]
         if not job.tickets and self._jobs.get(job.key) is job:
             del self._jobs[job.key]
 

@@ -6,6 +6,7 @@ loops run in kernels without the GIL. It keeps what went wrong for the scheduler
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -15,15 +16,27 @@ from numpy.typing import NDArray
 
 from navserver.search.astar import Outputs
 from navserver.search.grid import Grid
+from navserver.search.many import path_totals_
+from navserver.search.movement import Movement
 from navserver.search.nodes import CancelFlag, SearchTrace
 from navserver.search.results import PathResult
+from navserver.search.wavefront import Wavefront
 from navserver.service.replicas import Replica, Searcher
 from navserver.service.requests import SearchOptions
 from navserver.status import NavserverError
 
-__all__ = ["QueryUnit", "SearchState", "SliceUnit", "TrialUnit", "WorkUnit"]
+__all__ = [
+    "FieldState",
+    "FieldUnit",
+    "QueryUnit",
+    "SearchState",
+    "SliceUnit",
+    "TrialUnit",
+    "WorkUnit",
+]
 
 _CELLS_A_PATH = 64
+_NO_ROWS = np.empty(0, np.int64)
 
 
 class WorkUnit(ABC):
@@ -111,7 +124,11 @@ class TrialUnit(WorkUnit):
         self.goals = goals
         self.outputs: Outputs | None = None
         self.jobs: list[Any] = []
-        """What each row is for."""
+        """What each row is for, if for single paths."""
+        self.rows: NDArray[np.int64] = _NO_ROWS
+        """What each row is for, if for a batch."""
+        self.group: NDArray[np.int64] = _NO_ROWS
+        """The rows of a batch that these are a sample of."""
 
     def _run(self) -> None:
         searcher = self.replica.borrow(self.options, self.limit)
@@ -245,6 +262,123 @@ class SliceUnit(WorkUnit):
             More than 0.
         """
         return self.OVERHEAD + self.expanded
+
+
+class FieldState:
+    """One search from a goal for many starts, between its slices.
+
+    Parameters
+    ----------
+    replica : Replica
+        The map, pinned for as long as the search lasts.
+    movement : Movement
+        The body.
+    goal : int
+        Flat cell, open.
+    starts : int64 array (n,)
+        Flat cells.
+    """
+
+    def __init__(
+        self, replica: Replica, movement: Movement, goal: int, starts: NDArray[np.int64]
+    ) -> None:
+        self.replica = replica
+        self.starts = starts
+        self.cancel = CancelFlag()
+        self.cells_spent = 0
+        """Cells that the search has labelled."""
+        self.paths: list[NDArray[np.int64]] = []
+        """Flat cells from start to goal, one path a start; empty where there is none."""
+        self.totals = np.full((starts.size, 2), math.inf)
+        """Cost and length."""
+        self.open_starts = np.ones(starts.size, np.bool_)
+        """Which starts the body may stand on."""
+        self._movement = movement
+        self._goal = goal
+        self._search: Wavefront | None = None
+        self._has_spread = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every start has its path."""
+        return len(self.paths) == self.starts.size
+
+    def advance(self, budget: int) -> None:
+        """Go on for a slice.
+
+        Parameters
+        ----------
+        budget : int
+            Most cells to label; a path counts as a hundred.
+        """
+        if self._search is None:
+            self._search = Wavefront(self.replica.grid, self._movement)
+            terrain = self._search.terrain
+            self.open_starts = terrain.open_table[terrain.space[self.starts]] != 0
+            targets = np.unique(self.starts[self.open_starts])
+            self._search.begin(np.array([self._goal]), reverse=True, targets=targets)
+        if not self._has_spread:
+            self._has_spread = self._search.advance(budget, self.cancel)
+            self.cells_spent = self._search.metrics.expanded
+            return
+        first = len(self.paths)
+        for i in range(first, min(first + budget // 100 + 1, self.starts.size)):
+            self.paths.append(self._path_from(int(self.starts[i]), self.totals[i]))
+
+    def _path_from(self, start: int, totals: NDArray[np.float64]) -> NDArray[np.int64]:
+        search = self._search
+        assert search is not None
+        costs, _ = search.read(np.array([start]))
+        if math.isinf(costs[0]):
+            return np.empty(0, np.int64)
+        path = np.ascontiguousarray(search.path_to(start)[::-1])
+        path_totals_(search.terrain, path, totals)
+        return path
+
+
+class FieldUnit(WorkUnit):
+    """A slice of a search that rows of a batch share.
+
+    Parameters
+    ----------
+    client : hashable
+        Who is charged.
+    field : FieldState
+        The search.
+    budget : int
+        Most cells to label.
+    """
+
+    OVERHEAD = 300.0
+
+    def __init__(self, client: Hashable, field: FieldState, budget: int) -> None:
+        super().__init__(client, field.replica, field.cancel)
+        self.field = field
+        self.budget = budget
+        self.before = field.cells_spent
+
+    def _run(self) -> None:
+        self.field.advance(self.budget)
+
+    @property
+    def expanded(self) -> int:
+        """Cells labelled in this slice."""
+        return self.field.cells_spent - self.before
+
+    def work(self, seconds: float) -> float:  # noqa: ARG002
+        """Return the cells labelled, with the overhead in the same unit.
+
+        Parameters
+        ----------
+        seconds : float
+            Makes no difference.
+
+        Returns
+        -------
+        float
+            More than 0.
+        """
+        return self.OVERHEAD + (self.expanded or self.budget)
 
 
 class QueryUnit(WorkUnit):

@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navserver.search.batch import find_paths
+from navserver.search.grid import Grid
+from navserver.search.movement import Movement
+from navserver.search.moves import DiagonalMode
+from navserver.service import rates
+from navserver.service.batch_tickets import FEWEST_OF_A_GOAL
+from navserver.service.path_queue import Lane
+from navserver.service.requests import BatchReply, BatchRequest, Outcome, SearchOptions, Used
+from navserver.status import CellError, InputError
+from tests.service.driving import Stage, winding
+from tests.strategies import models
+
+
+def batch(stage: Stage, starts: Any, goals: Any, number: int = 1, **options: Any) -> None:
+    request = BatchRequest("me", number, "map", starts=starts, goals=goals, **options)
+    stage.scheduler.submit(request, stage.now)
+
+
+def only(replies: list[Any]) -> BatchReply:
+    [reply] = replies
+    assert isinstance(reply, BatchReply)
+    return reply
+
+
+def check_against_search(reply: BatchReply, grid: Grid, starts: Any, goals: Any, **o: Any) -> None:
+    expected = find_paths(grid, starts, goals, threads=1, **o)
+    assert reply.outcome == Outcome.DONE
+    assert reply.status.tolist() == expected.status.tolist()
+    assert reply.detail.tolist() == expected.detail.tolist()
+    assert reply.cost == pytest.approx(expected.cost, rel=1e-9)
+    for i in range(len(starts)):
+        path = reply.path(i)
+        if reply.used[i] != Used.FIELD:
+            assert path.tolist() == expected.path(i).tolist()
+            assert reply.cost[i] == expected.cost[i]
+        elif len(path):
+            assert path[[0, -1]].tolist() == [list(starts[i]), list(goals[i])]
+            steps = np.abs(np.diff(path, axis=0)).max(axis=1, initial=0)
+            assert set(steps.tolist()) <= {1}
+            assert len(path) - 1 <= reply.length[i] <= (len(path) - 1) * 2**0.5 + 1e-9
+
+
+@given(models(), st.data())
+def test_a_batch_is_what_searches_find(model: Any, data: st.DataObject) -> None:
+    grid = Grid(model.classes, **model.keywords())
+    cells = st.sampled_from(model.cells())
+    few = data.draw(st.lists(cells, min_size=1, max_size=3))
+    n = data.draw(st.integers(1, 40))
+    starts = [data.draw(cells) for _ in range(n)]
+    goals = [data.draw(st.sampled_from(few)) for _ in range(n)]
+    mode = data.draw(st.sampled_from(list(DiagonalMode)))
+    partial = data.draw(st.booleans())
+    stage = Stage(grid.copy())
+    options = SearchOptions(Movement(diagonal_mode=mode), allow_partial=partial)
+    batch(stage, starts, goals, options=options)
+    reply = only(stage.finish())
+    check_against_search(reply, grid, starts, goals, diagonal_mode=mode, allow_partial=partial)
+
+
+def everything_from_the_goal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates.Rates, "prefers_field", lambda *_: True)
+
+
+@given(models(max_side=10), st.data())
+def test_fields_tell_what_searches_find(model: Any, data: st.DataObject) -> None:
+    grid = Grid(model.classes, **model.keywords())
+    cells = model.cells()
+    goal = data.draw(st.sampled_from(cells))
+    partial = data.draw(st.booleans())
+    mode = data.draw(st.sampled_from(list(DiagonalMode)))
+    starts = cells * (1 + FEWEST_OF_A_GOAL // len(cells))
+    stage = Stage(grid.copy(), slice_seconds=data.draw(st.sampled_from([1e-6, 1e-3])))
+    options = SearchOptions(Movement(diagonal_mode=mode), allow_partial=partial)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        everything_from_the_goal(monkeypatch)
+        batch(stage, starts, goal, options=options)
+        reply = only(stage.finish())
+    if (
+        len(starts) > 16
+        and not grid.blocked()[goal[1] - model.region[1], goal[0] - model.region[0]]
+    ):
+        assert (reply.used == Used.FIELD).any()
+    goals = [goal] * len(starts)
+    check_against_search(reply, grid, starts, goals, diagonal_mode=mode, allow_partial=partial)
+    assert stage.scheduler.statistics()["search_scratch_bytes"] == 0
+
+
+def test_rows_that_are_long_go_on_in_slices() -> None:
+    grid = winding(97)
+    stage = Stage(grid.copy())
+    starts = [(0, 0), (1, 0), (0, 0), (5, 0)]
+    goals = [(96, 96), (2, 0), (96, 94), (96, 92)]
+    batch(stage, starts, goals)
+    reply = only(stage.finish())
+    check_against_search(reply, grid, starts, goals)
+    assert reply.expanded[0] > 2048
+    assert stage.scheduler.statistics()["search_scratch_bytes"] == 0
+
+
+@pytest.mark.parametrize("share_fields", [False, True])
+def test_many_long_ways_to_one_goal_share_a_field(*, share_fields: bool) -> None:
+    grid = winding(97)
+    stage = Stage(grid.copy())
+    starts = [(x, 0) for x in range(60)]
+    batch(stage, starts, (96, 96), share_fields=share_fields)
+    reply = only(stage.finish())
+    check_against_search(reply, grid, starts, [(96, 96)] * 60)
+    assert (reply.used == (Used.FIELD if share_fields else Used.SEARCH)).sum() >= 50
+
+
+def test_few_short_ways_to_one_goal_do_not() -> None:
+    grid = Grid.filled(512, 512)
+    stage = Stage(grid.copy())
+    starts = [(x, 0) for x in range(20)]
+    batch(stage, starts, (3, 3))
+    reply = only(stage.finish())
+    check_against_search(reply, grid, starts, [(3, 3)] * 20)
+    assert set(reply.used) == {Used.SEARCH}
+
+
+def test_all_rows_see_the_version_of_the_first() -> None:
+    grid = Grid.filled(64, 1)
+    stage = Stage(grid)
+    batch(stage, [(x % 60, 0) for x in range(200)], [(63, 0)] * 200, share_fields=False)
+    assert stage.work()
+    stage.world.set_cells([(62, 0)], 255)
+    reply = only(stage.finish())
+    assert reply.map_version == 1
+    assert set(reply.status) == {Outcome.FOUND}
+    batch(stage, [(0, 0)], [(63, 0)])
+    assert only(stage.finish()).map_version == 2
+
+
+def test_at_the_deadline_what_is_done_is_told() -> None:
+    stage = Stage(winding(97), slice_seconds=20e-6)
+    batch(stage, [(0, 0), (0, 0), (1, 0)], [(2, 0), (96, 96), (96, 92)], deadline_ms=5.0)
+    for _ in range(3):
+        assert stage.work()
+    stage.now += 0.006
+    reply = only(stage.finish())
+    assert reply.outcome == Outcome.DEADLINE
+    assert reply.status.tolist() == [Outcome.FOUND, Outcome.DEADLINE, Outcome.DEADLINE]
+    assert reply.offsets.tolist() == [0, 3, 3, 3]
+    assert not stage.work()
+    statistics = stage.scheduler.statistics()
+    assert (statistics["search_scratch_bytes"], statistics["waiting"]) == (0, 0)
+    assert stage.world.replicas.pin().pins == 1
+
+
+@pytest.mark.parametrize("n_units", range(5))
+def test_cancel_while_units_are_at_work(n_units: int) -> None:
+    stage = Stage(winding(97), slice_seconds=20e-6)
+    starts = [(x, 0) for x in range(40)]
+    batch(stage, starts, [(96, 96)] * 20 + [(95, 96 - 4 * y) for y in range(20)])
+    for _ in range(n_units):
+        assert stage.work()
+    units = [stage.scheduler.take_work(stage.now) for _ in range(3)]
+    assert stage.scheduler.cancel("me", 1, stage.now)
+    reply = only(stage.replies())
+    assert reply.outcome == Outcome.CANCELLED
+    for unit in units:
+        if unit is not None:
+            unit.run()
+            stage.scheduler.complete(unit, stage.now)
+    assert stage.finish() == []
+    statistics = stage.scheduler.statistics()
+    assert (statistics["search_scratch_bytes"], statistics["pending_rows"]) == (0, 0)
+    assert stage.world.replicas.pin().pins == 1
+
+
+def test_an_empty_batch_is_done() -> None:
+    stage = Stage(Grid.filled(4, 4))
+    batch(stage, np.empty((0, 2), int), np.empty((0, 2), int))
+    reply = only(stage.finish())
+    assert (reply.outcome, reply.offsets.tolist(), reply.cells.shape) == (Outcome.DONE, [0], (0, 2))
+    assert stage.scheduler.statistics()["pending_rows"] == 0
+
+
+def test_rows_count_in_the_bound() -> None:
+    stage = Stage(Grid.filled(4, 4), max_rows_a_client=5)
+    batch(stage, [(0, 0)] * 4, (1, 1), number=1)
+    batch(stage, [(0, 0)] * 2, (1, 1), number=2)
+    outcomes = {reply.request_id: reply.outcome for reply in stage.finish()}
+    assert outcomes == {1: Outcome.DONE, 2: Outcome.OVERLOADED}
+
+
+def test_bad_cells_are_refused_by_row() -> None:
+    stage = Stage(Grid.filled(4, 4))
+    with pytest.raises(CellError, match=r"goals\[1\]"):
+        batch(stage, [(0, 0)] * 2, [(1, 1), (4, 1)])
+    with pytest.raises(CellError, match="do not go with"):
+        batch(stage, [(0, 0)] * 2, [(1, 1)] * 3)
+    with pytest.raises(InputError):
+        batch(stage, [(0.5, 0.0)], [(1, 1)])
+    assert stage.finish() == []
+
+
+def test_a_batch_that_cannot_be_searched_fails_as_a_whole() -> None:
+    stage = Stage(Grid.filled(4, 4))
+    options = SearchOptions(Movement(overlays={"fog": 1.0}))
+    batch(stage, [(0, 0)] * 40, (1, 1), options=options)
+    reply = only(stage.finish())
+    assert reply.outcome == Outcome.FAILED
+    assert set(reply.status) == {Outcome.FAILED}
+    assert "fog" in str(reply.error)
+
+
+def test_ranges_of_a_batch_go_to_several_threads_at_once() -> None:
+    stage = Stage(Grid.filled(64, 64))
+    batch(stage, [(0, 0)] * 100, [(x % 64, 9) for x in range(100)], share_fields=False)
+    units = []
+    while (unit := stage.scheduler.take_work(stage.now, Lane.SHORT)) is not None:
+        units.append(unit)
+    assert len(units) == 4
+    for unit in reversed(units):
+        unit.run()
+        stage.scheduler.complete(unit, stage.now)
+    reply = only(stage.replies())
+    goals = [(x % 64, 9) for x in range(100)]
+    check_against_search(reply, Grid.filled(64, 64), [(0, 0)] * 100, goals)
