@@ -258,8 +258,18 @@ class BatchTicket(Pending):
         return bool(space.open_table[space.cells.reshape(-1)[cell]])
 
     def _begin_rows(self, desk: Desk, rows: NDArray[np.int64], now: float) -> None:
+        assert self._replica is not None
+        grid, cache = self._replica.grid, self.world.cache
         for row in rows.tolist():
-            self._enter(desk, RowTicket(self, row, now), Lane.BEGIN)
+            ticket = RowTicket(self, row, now)
+            ends = (ticket.job.start, ticket.job.goal)
+            known = (
+                cache.find(grid, self.options, *ends) if cache.has(self.options, *ends) else None
+            )
+            if known is None:
+                self._enter(desk, ticket, Lane.BEGIN)
+            else:
+                ticket.job.answer(desk, now, known, Used.CACHE)
 
     def _enter(self, desk: Desk, member: Pending, lane: Lane) -> None:
         self._members[member] = None
@@ -434,6 +444,7 @@ class RowTicket(PathTicket):
         outcome: Outcome,
         result: PathResult | None,
         used: Used,
+        version: int = 0,  # noqa: ARG002
         error: Exception | None = None,
         trace: SearchTrace | None = None,  # noqa: ARG002
     ) -> None:

@@ -22,6 +22,7 @@ from navserver.search.astar import (
 )
 from navserver.search.nodes import CancelFlag, SearchTrace
 from navserver.search.results import PathResult, ResultRow
+from navserver.service.path_cache import LEAST_EXPANDED
 from navserver.service.path_queue import Lane
 from navserver.service.pending import Desk, Pending
 from navserver.service.replicas import Replica
@@ -179,6 +180,7 @@ class Job:
         result: PathResult | None,
         used: Used,
         *,
+        version: int = 0,
         error: Exception | None = None,
         trace: SearchTrace | None = None,
     ) -> None:
@@ -194,14 +196,18 @@ class Job:
             What was found.
         used : Used
             How.
+        version : int
+            For which the result holds; 0 for the one that was searched.
         error : Exception, optional
             Why there is no result.
         trace : SearchTrace, optional
             If it was asked for.
         """
+        if result is not None:
+            version = version or result.map_version
         tickets, self.tickets = self.tickets, []
         for ticket in tickets:
-            ticket.answer(desk, now, result, used, error=error, trace=trace)
+            ticket.answer(desk, now, result, used, version, error=error, trace=trace)
 
 
 class PathTicket(Pending):
@@ -301,6 +307,8 @@ class PathTicket(Pending):
         elif state.result is not None:
             result = state.result
             job.close(desk)
+            if state.trace is None:
+                job.world.cache.put(job.options, result)
             known = result.status == Status.UNREACHABLE and result.metrics.expanded == 0
             used = Used.ISLANDS if known else Used.SEARCH
             job.answer(desk, now, result, used, trace=state.trace)
@@ -339,6 +347,8 @@ class PathTicket(Pending):
                     row[S_REOPENED], row[S_PEAK], version,
                 )  # fmt: skip
                 result = PathResult(row_of_job)
+                if row[S_EXPANDED] >= LEAST_EXPANDED:
+                    job.world.cache.put(job.options, result)
                 job.answer(desk, now, result, Used.SEARCH)
             first += count
 
@@ -348,6 +358,7 @@ class PathTicket(Pending):
         now: float,
         result: PathResult | None,
         used: Used,
+        version: int,
         *,
         error: Exception | None = None,
         trace: SearchTrace | None = None,
@@ -356,7 +367,7 @@ class PathTicket(Pending):
 
         Parameters
         ----------
-        desk, now, result, used, error, trace
+        desk, now, result, used, version, error, trace
             As for `Job.answer`.
         """
         outcome = Outcome.FAILED if result is None else Outcome(int(result.status))
@@ -364,7 +375,7 @@ class PathTicket(Pending):
             outcome = Outcome.DEADLINE
         if self.is_follower and result is not None:
             used = Used.COALESCED
-        self._settle(desk, now, outcome, result, used, error, trace)
+        self._settle(desk, now, outcome, result, used, version, error, trace)
 
     def _settle(
         self,
@@ -373,6 +384,7 @@ class PathTicket(Pending):
         outcome: Outcome,
         result: PathResult | None,
         used: Used,
+        version: int = 0,
         error: Exception | None = None,
         trace: SearchTrace | None = None,
     ) -> None:
@@ -384,7 +396,7 @@ class PathTicket(Pending):
                 self.request.request_id,
                 self.world.name,
                 outcome,
-                0 if result is None else result.map_version,
+                version,
                 self.timing(now, searching),
                 error,
                 used,

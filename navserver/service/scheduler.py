@@ -51,6 +51,7 @@ from navserver.service.requests import (
     QueryRequest,
     Reply,
     Request,
+    Used,
 )
 from navserver.service.work import WorkUnit
 from navserver.service.world import World, Worlds
@@ -162,6 +163,8 @@ class Scheduler:
             older = self._agents.get((request.client, request.agent))
             if older is not None:
                 older.withdraw(self, Outcome.SUPERSEDED, now)
+        if capacity is None and self._answer_from_cache(request, job, now):
+            return
         if capacity is None:
             known = self._jobs.get(job.key)
             if known is not None and known.tickets and known.sees(world.version):
@@ -171,6 +174,23 @@ class Scheduler:
         ticket = PathTicket(request, job, (self._order, 0), now)
         if self._enter(ticket, job.lane, now) and request.agent is not None:
             self._agents[request.client, request.agent] = ticket
+
+    def _answer_from_cache(self, request: PathRequest, job: Job, now: float) -> bool:
+        cache = job.world.cache
+        if not cache.has(job.options, job.start, job.goal):
+            return False
+        replica = job.world.replicas.pin()
+        try:
+            result = cache.find(replica.grid, job.options, job.start, job.goal)
+            if result is None:
+                return False
+            ticket = PathTicket(request, job, (self._order, 0), now)
+            ticket.rows = 0
+            self._pending[request.client, request.request_id] = ticket
+            job.answer(self, now, result, Used.CACHE, version=replica.version)
+        finally:
+            job.world.replicas.unpin(replica)
+        return True
 
     def _submit_batch(self, request: BatchRequest, world: World, now: float) -> None:
         ticket = BatchTicket(request, world, (self._order, 0), now)
@@ -496,7 +516,8 @@ class Scheduler:
         -------
         dict of str to object
             ``requests`` by kind, ``pending_rows``, ``waiting``, ``at_work``,
-            ``search_scratch_bytes`` and ``worlds`` by name with their bytes.
+            ``search_scratch_bytes``, and ``worlds`` by name with version, bytes and the hit rate
+            of their caches.
         """
         with self._lock:
             summary: dict[str, Any] = {
@@ -507,7 +528,12 @@ class Scheduler:
                 "search_scratch_bytes": self._queue.scratch,
             }
         summary["worlds"] = {
-            world.name: {"version": world.version, "memory_bytes": world.memory_bytes()}
+            world.name: {
+                "version": world.version,
+                "memory_bytes": world.memory_bytes(),
+                "cached_paths": len(world.cache),
+                "cache_hit_rate": world.cache.hit_rate,
+            }
             for world in self.worlds
         }
         return summary

@@ -13,6 +13,7 @@ from navserver.search.movement import Movement, MovementOptions
 from navserver.search.profile import DEFAULT_PROFILE, Profile
 from navserver.search.validation import checked_count
 from navserver.service.edits import CellsEdit, Effect, LayerRemoval, MapEdit, RectangleEdit
+from navserver.service.path_cache import PathCache
 from navserver.service.rates import Rates
 from navserver.service.replicas import Replica, Replicas
 from navserver.status import InputError
@@ -60,6 +61,8 @@ class World:
         """The map in as many versions as are being searched."""
         self.rates = Rates()
         """What searches take here; the scheduler's."""
+        self.cache = PathCache(grid.version)
+        """Paths that were found."""
         self._profiles: dict[str, Profile] = {"default": DEFAULT_PROFILE}
         self._hash: tuple[int, str] = (0, "")
         self._lock = threading.Lock()
@@ -270,7 +273,9 @@ class World:
         InputError
             If anything is out of bounds; then nothing has changed.
         """
-        return self.replicas.edit(edit)
+        effect = self.replicas.edit(edit)
+        self.cache.note(effect)
+        return effect
 
     # What is known of it
 
@@ -326,7 +331,9 @@ class World:
         dict of str to int
             With ``total``.
         """
-        return self.replicas.memory_bytes()
+        parts = {**self.replicas.memory_bytes(), "path_cache": self.cache.nbytes}
+        del parts["total"]
+        return {**parts, "total": sum(parts.values())}
 
 
 class Worlds:
