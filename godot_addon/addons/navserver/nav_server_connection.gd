@@ -31,19 +31,14 @@ const FallbackBackend := preload("internal/fallback_backend.gd")
 const PathJob := preload("internal/path_job.gd")
 const SidecarLink := preload("internal/sidecar_link.gd")
 const SidecarProcess := preload("internal/sidecar_process.gd")
+const Settings := preload("internal/settings.gd")
 const WorldState := preload("internal/world_state.gd")
-
-## Project setting: the program to start, instead of what is found.
-const PROGRAM_SETTING: String = "navserver/sidecar/program"
-## Project setting: whether a game that runs from the editor starts a sidecar if it finds none.
-const AUTOSTART_SETTING: String = "navserver/sidecar/autostart"
-## Argument by which the editor tells a game where its sidecar is.
-const FILE_ARGUMENT: String = "--navserver-connection-file="
-## Environment variable for the same.
-const FILE_VARIABLE: String = "NAVSERVER_CONNECTION_FILE"
 
 # The first requests wait so long for a sidecar that is coming.
 const _PATIENCE_MSEC: int = 3000
+# A game starts a sidecar of its own if that of the editor stays away so long.
+const _OWN_START_MSEC: int = 4000
+const _NEVER: int = 1 << 62
 const _LOCKSTEP_USEC: int = 10_000_000
 
 ## Where paths come from.
@@ -62,6 +57,7 @@ var _link: SidecarLink = SidecarLink.new()
 # Null as long as it is open who finds the paths.
 var _backend: Backend = null
 var _patience_ends: int = 0
+var _own_start_at: int = _NEVER
 var _waiting: Array[PathJob] = []
 
 
@@ -101,7 +97,7 @@ func _physics_process(_delta: float) -> void:
 func start_sidecar() -> void:
 	if _link.state != SidecarLink.State.OFF:
 		return
-	var wish: String = str(ProjectSettings.get_setting(PROGRAM_SETTING, ""))
+	var wish: String = Settings.get_program()
 	var folder: String = ProjectSettings.globalize_path("res://")
 	var command: PackedStringArray = SidecarProcess.find_command(wish, folder)
 	if command.is_empty():
@@ -131,8 +127,15 @@ func get_capabilities() -> PackedStringArray:
 func poll() -> void:
 	_link.poll()
 	_fallback.poll()
-	if _backend == null and Time.get_ticks_msec() > _patience_ends:
+	var now: int = Time.get_ticks_msec()
+	if _backend == null and now > _patience_ends:
 		_switch_to(_fallback)
+	if now > _own_start_at:
+		_own_start_at = _NEVER
+		if state != State.READY and _may_start():
+			# The editor is gone, or its sidecar does not come back.
+			_link.stop()
+			start_sidecar()
 
 
 ## Hands a map to whoever finds the paths.
@@ -190,17 +193,20 @@ func wait_for(job: PathJob, timeout_usec: int) -> void:
 
 
 func _look_for_sidecar() -> void:
-	var file: String = OS.get_environment(FILE_VARIABLE)
-	for argument: String in OS.get_cmdline_args() + OS.get_cmdline_user_args():
-		if argument.begins_with(FILE_ARGUMENT):
-			file = argument.trim_prefix(FILE_ARGUMENT)
 	_patience_ends = Time.get_ticks_msec() + _PATIENCE_MSEC
+	var file: String = Settings.get_connection_file()
 	if not file.is_empty():
 		_link.follow_file(file)
-	elif OS.has_feature("editor") and ProjectSettings.get_setting(AUTOSTART_SETTING, true):
+		_own_start_at = Time.get_ticks_msec() + _OWN_START_MSEC
+	elif _may_start():
 		start_sidecar()
 	if _link.state == SidecarLink.State.OFF:
 		_switch_to(_fallback)
+
+
+## Players have no sidecar to start; a game that runs from the editor may have one.
+func _may_start() -> bool:
+	return OS.has_feature("editor") and Settings.is_autostart_wanted()
 
 
 func _set_state(next: State, reason: String) -> void:
@@ -266,4 +272,6 @@ func _on_link_opened() -> void:
 
 
 func _on_link_lost() -> void:
+	if _link.state == SidecarLink.State.CONNECTING:
+		_own_start_at = Time.get_ticks_msec() + _OWN_START_MSEC
 	_switch_to(_fallback)

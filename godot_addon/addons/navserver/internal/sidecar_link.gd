@@ -42,6 +42,7 @@ var _session: Session = null
 var _transport: Transport = Transport.new()
 var _file: String = ""
 var _command: PackedStringArray = PackedStringArray()
+var _file_to_write: String = ""
 var _port: int = 0
 var _token: String = ""
 var _starts: int = 0
@@ -59,11 +60,12 @@ func follow_file(path: String) -> void:
 
 
 ## Starts a sidecar and connects to it; starts it again if it ends by itself.
-func start(command: PackedStringArray) -> void:
+func start(command: PackedStringArray, connection_file: String = "") -> void:
 	_command = command
+	_file_to_write = connection_file
 	_starts += 1
 	process = SidecarProcess.new()
-	process.start(command)
+	process.start(command, connection_file)
 	_set_state(State.STARTING, "starting %s" % " ".join(command))
 
 
@@ -108,6 +110,8 @@ func poll(budget: int = Transport.DEFAULT_BUDGET) -> void:
 		return
 	_transport.poll(budget)
 	_exchange()
+	if state == State.OFF:
+		return
 	var limit: int = _SILENCE_MSEC
 	if _transport.state == Transport.State.CONNECTING:
 		limit = _HANDSHAKE_MSEC
@@ -244,7 +248,7 @@ func _take_end_of_process() -> void:
 	_resuming = false
 	if was_ready:
 		lost.emit()
-	start(_command)
+	start(_command, _file_to_write)
 
 
 func _give_up(reason: String) -> void:

@@ -1,0 +1,44 @@
+extends RefCounted
+## The addon's project settings, and how the editor tells a game where its sidecar is.
+
+## The program to start, instead of what is found.
+const PROGRAM: String = "navserver/sidecar/program"
+## Whether the editor, and a game that finds no sidecar, start one.
+const AUTOSTART: String = "navserver/sidecar/autostart"
+## Argument of a game: the connection file of the editor's sidecar.
+const FILE_ARGUMENT: String = "--navserver-connection-file="
+## Environment variable for the same.
+const FILE_VARIABLE: String = "NAVSERVER_CONNECTION_FILE"
+
+
+## Shows the settings in the editor; project.godot changes only where a user changes them.
+static func declare() -> void:
+	_declare(PROGRAM, "", TYPE_STRING, PROPERTY_HINT_GLOBAL_FILE)
+	_declare(AUTOSTART, true, TYPE_BOOL, PROPERTY_HINT_NONE)
+
+
+## Returns the program that the user wants.
+static func get_program() -> String:
+	return str(ProjectSettings.get_setting(PROGRAM, ""))
+
+
+## Tells whether to start a sidecar unasked.
+static func is_autostart_wanted() -> bool:
+	return ProjectSettings.get_setting(AUTOSTART, true)
+
+
+## Returns the connection file that this game was told of; empty if none.
+static func get_connection_file() -> String:
+	var file: String = OS.get_environment(FILE_VARIABLE)
+	for argument: String in OS.get_cmdline_args() + OS.get_cmdline_user_args():
+		if argument.begins_with(FILE_ARGUMENT):
+			file = argument.trim_prefix(FILE_ARGUMENT)
+	return file
+
+
+static func _declare(name: String, value: Variant, type: Variant.Type, hint: PropertyHint) -> void:
+	if not ProjectSettings.has_setting(name):
+		ProjectSettings.set_setting(name, value)
+	ProjectSettings.set_initial_value(name, value)
+	ProjectSettings.set_as_basic(name, true)
+	ProjectSettings.add_property_info({"name": name, "type": type, "hint": hint})

@@ -1,0 +1,67 @@
+@tool
+extends EditorPlugin
+## Keeps a sidecar running beside the editor, and tells games started from here where it is.
+
+const Settings := preload("internal/settings.gd")
+const SidecarDock := preload("editor/sidecar_dock.gd")
+const SidecarLink := preload("internal/sidecar_link.gd")
+const SidecarProcess := preload("internal/sidecar_process.gd")
+
+const _FILE_NAME: String = "navserver_connection.json"
+
+var _dock: SidecarDock = null
+var _link: SidecarLink = null
+
+
+func _enter_tree() -> void:
+	Settings.declare()
+	_link = SidecarLink.new()
+	_dock = SidecarDock.new()
+	_dock.name = "navserver"
+	_dock.start_pressed.connect(_start)
+	_dock.stop_pressed.connect(_link.stop)
+	_link.changed.connect(_dock.show_state)
+	_link.progressed.connect(_dock.show_progress)
+	add_control_to_dock(DOCK_SLOT_RIGHT_BL, _dock)
+	if Settings.is_autostart_wanted():
+		_start()
+	else:
+		_dock.show_state(SidecarLink.State.OFF, "not started: autostart is off")
+
+
+func _exit_tree() -> void:
+	_link.stop()
+	_link = null
+	remove_control_from_docks(_dock)
+	_dock.queue_free()
+	_dock = null
+
+
+func _process(_delta: float) -> void:
+	_link.poll()
+	if _link.process != null:
+		_dock.show_log(_link.process.take_log())
+
+
+func _run_scene(_scene: String, args: PackedStringArray) -> PackedStringArray:
+	if _link.state == SidecarLink.State.OFF:
+		return args
+	return args + PackedStringArray([Settings.FILE_ARGUMENT + _connection_file()])
+
+
+func _start() -> void:
+	if _link.state != SidecarLink.State.OFF:
+		return
+	var wish: String = Settings.get_program()
+	var folder: String = ProjectSettings.globalize_path("res://")
+	var command: PackedStringArray = SidecarProcess.find_command(wish, folder)
+	if command.is_empty():
+		_dock.show_state(SidecarLink.State.OFF, SidecarProcess.describe_missing(wish))
+	else:
+		_link.start(command, _connection_file())
+
+
+func _connection_file() -> String:
+	# Of this project and machine alone, and under no version control.
+	var folder: String = EditorInterface.get_editor_paths().get_project_settings_dir()
+	return ProjectSettings.globalize_path(folder.path_join(_FILE_NAME))
