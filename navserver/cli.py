@@ -1,4 +1,4 @@
-"""The command line: ``navserver path``, ``query``, ``check``, ``warmup``, ``demo``."""
+"""The command line: ``navserver path``, ``query`` and the other commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from navserver import __version__
-from navserver.commands import check, demo, path, query, warmup
+from navserver.commands import check, demo, install_addon, path, query, warmup
 from navserver.commands.arguments import Parser, protect_cells
 from navserver.status import NavserverError
 
@@ -37,7 +37,7 @@ def build_parser() -> Parser:
     commands = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", required=True, parser_class=Parser
     )
-    for command in (path, query, check, warmup, demo):
+    for command in (path, query, check, warmup, demo, install_addon):
         command.add_to(commands)
     return parser
 
