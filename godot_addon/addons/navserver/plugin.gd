@@ -23,7 +23,9 @@ func _enter_tree() -> void:
 	_link.changed.connect(_dock.show_state)
 	_link.progressed.connect(_dock.show_progress)
 	add_control_to_dock(DOCK_SLOT_RIGHT_BL, _dock)
-	if Settings.is_autostart_wanted():
+	if _is_import_only():
+		_dock.show_state(SidecarLink.State.OFF, "not started: only importing")
+	elif Settings.is_autostart_wanted():
 		_start()
 	else:
 		_dock.show_state(SidecarLink.State.OFF, "not started: autostart is off")
@@ -47,6 +49,14 @@ func _run_scene(_scene: String, args: PackedStringArray) -> PackedStringArray:
 	if _link.state == SidecarLink.State.OFF:
 		return args
 	return args + PackedStringArray([Settings.FILE_ARGUMENT + _connection_file()])
+
+
+## Imports and exports from a command line need no paths.
+func _is_import_only() -> bool:
+	for argument: String in OS.get_cmdline_args():
+		if argument == "--import" or argument.begins_with("--export"):
+			return true
+	return false
 
 
 func _start() -> void:
