@@ -360,6 +360,23 @@ class Effect(NamedTuple):
         before, after = costs[self.turned_from], costs[self.turned_to]
         return bool((np.isinf(before) & np.isfinite(after)).any())
 
+    def closes(self, movement: Movement) -> bool:
+        """Return whether an open cell may have become blocked.
+
+        Parameters
+        ----------
+        movement : Movement
+            For whom.
+
+        Returns
+        -------
+        bool
+            False where that is certain.
+        """
+        costs = movement.profile.costs
+        before, after = costs[self.turned_from], costs[self.turned_to]
+        return bool((np.isfinite(before) & np.isinf(after)).any())
+
     def improves(self, movement: Movement) -> bool:
         """Return whether a cell may have opened or become cheaper.
 

@@ -55,8 +55,8 @@ class Job:
         How.
     start, goal : (int, int)
         Cells.
-    trace_capacity : int, optional
-        Expansions to record.
+    alone : PathRequest, optional
+        The one request that it is for, if that has a trace or cells of its own.
 
     Raises
     ------
@@ -65,8 +65,8 @@ class Job:
     """
 
     __slots__ = (
-        "goal", "goal_flat", "is_at_work", "lender", "options", "pin", "searching", "start",
-        "start_flat", "state", "tickets", "trace_capacity", "tried", "world",
+        "alone", "goal", "goal_flat", "is_at_work", "lender", "options", "pin", "searching",
+        "start", "start_flat", "state", "tickets", "tried", "world",
     )  # fmt: skip
 
     def __init__(
@@ -75,7 +75,7 @@ class Job:
         options: SearchOptions,
         start: tuple[int, int],
         goal: tuple[int, int],
-        trace_capacity: int | None = None,
+        alone: PathRequest | None = None,
     ) -> None:
         grid = world.replicas.grid
         self.start_flat = grid.flat_index(start, "start")
@@ -84,7 +84,7 @@ class Job:
         self.options = options
         self.start = (int(start[0]), int(start[1]))
         self.goal = (int(goal[0]), int(goal[1]))
-        self.trace_capacity = trace_capacity
+        self.alone = alone
         self.tickets: list[PathTicket] = []
         self.state: SearchState | None = None
         """The search once it goes on in slices; it holds a version of the map."""
@@ -94,7 +94,7 @@ class Job:
         self.searching = 0.0
         """Seconds at work so far."""
         self.is_at_work = False
-        self.tried = trace_capacity is not None
+        self.tried = alone is not None
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -141,8 +141,12 @@ class Job:
             The search.
         """
         replica = self.pin()
-        trace = None if self.trace_capacity is None else SearchTrace(self.trace_capacity)
-        self.state = SearchState(replica, self.options, self.start, self.goal, trace)
+        self.state = SearchState(replica, self.options, self.start, self.goal)
+        if self.alone is not None:
+            if self.alone.trace_capacity is not None:
+                self.state.trace = SearchTrace(self.alone.trace_capacity)
+            self.state.blocked_cells = self.alone.blocked_cells
+            self.state.ignored_cells = self.alone.ignored_cells
         self.lender = client
         desk.lend(client, replica.scratch_bytes)
         return self.state
@@ -307,7 +311,7 @@ class PathTicket(Pending):
         elif state.result is not None:
             result = state.result
             job.close(desk)
-            if state.trace is None:
+            if job.alone is None:
                 job.world.cache.put(job.options, result)
             known = result.status == Status.UNREACHABLE and result.metrics.expanded == 0
             used = Used.ISLANDS if known else Used.SEARCH

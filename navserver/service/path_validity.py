@@ -20,12 +20,14 @@ __all__ = ["Break", "BreakReason", "find_breaks", "path_cost", "reach_of"]
 class BreakReason(IntEnum):
     """Why a path cannot be walked."""
 
-    BLOCKED = 1
+    BLOCKED = 0
     """The cell is a wall for this profile."""
-    NARROW = 2
-    """The cell is open, but the body no longer fits there."""
-    CORNER = 3
+    CORNER = 1
     """The cell is open, but the diagonal step to it is no longer allowed."""
+    WORLD_REMOVED = 2
+    """There is no map any more."""
+    NARROW = 3
+    """The cell is open, but the body no longer fits there."""
 
     @property
     def word(self) -> str:

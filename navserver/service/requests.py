@@ -256,7 +256,7 @@ class _Header:
                 raise InputError("deadline_ms", self.deadline_ms, "is out of bounds", remedy)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PathRequest(_Header):  # numpydoc ignore=PR02
     """One path.
 
@@ -271,7 +271,13 @@ class PathRequest(_Header):  # numpydoc ignore=PR02
     agent : hashable, optional
         Whose path it is: a newer request of the same client for the same agent supersedes this.
     trace_capacity : int, optional
-        Most expansions to record, 1 to 2**20; such a search neither takes nor gives cached paths.
+        Most expansions to record, 1 to 2**20.
+    blocked_cells, ignored_cells : array-like of int, shape (n, 2), optional
+        Up to 4,096 cells each that count as walls, or as walkable, for this path only.
+
+    Notes
+    -----
+    With a trace, or with cells of its own, a search neither takes nor gives cached paths.
     """
 
     start: tuple[int, int] = (0, 0)
@@ -279,6 +285,17 @@ class PathRequest(_Header):  # numpydoc ignore=PR02
     options: SearchOptions = DEFAULT_OPTIONS
     agent: Hashable = None
     trace_capacity: int | None = None
+    blocked_cells: ArrayLike | None = None
+    ignored_cells: ArrayLike | None = None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other request can have the same answer."""
+        return not (
+            self.trace_capacity is None
+            and self.blocked_cells is None
+            and self.ignored_cells is None
+        )
 
     def __post_init__(self) -> None:
         """Check what can be checked without the world."""

@@ -157,15 +157,15 @@ class Scheduler:
                 self._enter(ticket, ticket.lane, now)
 
     def _submit_path(self, request: PathRequest, world: World, now: float) -> None:
-        capacity = request.trace_capacity
-        job = Job(world, request.options, request.start, request.goal, capacity)
+        alone = request if request.is_alone else None
+        job = Job(world, request.options, request.start, request.goal, alone)
         if request.agent is not None:
             older = self._agents.get((request.client, request.agent))
             if older is not None:
                 older.withdraw(self, Outcome.SUPERSEDED, now)
-        if capacity is None and self._answer_from_cache(request, job, now):
+        if alone is None and self._answer_from_cache(request, job, now):
             return
-        if capacity is None:
+        if alone is None:
             known = self._jobs.get(job.key)
             if known is not None and known.tickets and known.sees(world.version):
                 job = known

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from navserver.search.astar import Outputs
 from navserver.search.grid import Grid
@@ -170,10 +170,13 @@ class SearchState:
         Cells.
     trace : SearchTrace or None
         Receives the expansions.
+    blocked_cells, ignored_cells : array-like or None
+        As for `AStar.begin`.
     """
 
     __slots__ = (
-        "cancel", "expanded", "goal", "options", "replica", "result", "searcher", "start", "trace",
+        "blocked_cells", "cancel", "expanded", "goal", "ignored_cells", "options", "replica",
+        "result", "searcher", "start", "trace",
     )  # fmt: skip
 
     def __init__(
@@ -182,13 +185,17 @@ class SearchState:
         options: SearchOptions,
         start: tuple[int, int],
         goal: tuple[int, int],
-        trace: SearchTrace | None,
+        trace: SearchTrace | None = None,
+        blocked_cells: ArrayLike | None = None,
+        ignored_cells: ArrayLike | None = None,
     ) -> None:
         self.replica = replica
         self.options = options
         self.start = start
         self.goal = goal
         self.trace = trace
+        self.blocked_cells = blocked_cells
+        self.ignored_cells = ignored_cells
         self.cancel = CancelFlag()
         self.searcher: Searcher | None = None
         self.expanded = 0
@@ -204,7 +211,14 @@ class SearchState:
         """
         if self.searcher is None:
             self.searcher = self.replica.borrow(self.options)
-            self.searcher.search.begin(self.start, self.goal, cancel=self.cancel, trace=self.trace)
+            self.searcher.search.begin(
+                self.start,
+                self.goal,
+                blocked_cells=self.blocked_cells,
+                ignored_cells=self.ignored_cells,
+                cancel=self.cancel,
+                trace=self.trace,
+            )
         if self.searcher.search.advance(budget):
             self.result = self.searcher.search.finish()
             self.expanded = self.result.metrics.expanded

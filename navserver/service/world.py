@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -15,7 +16,8 @@ from navserver.search.validation import checked_count
 from navserver.service.edits import CellsEdit, Effect, LayerRemoval, MapEdit, RectangleEdit
 from navserver.service.path_cache import PathCache
 from navserver.service.rates import Rates
-from navserver.service.replicas import Replica, Replicas
+from navserver.service.replicas import Replicas
+from navserver.service.watches import Watches
 from navserver.status import InputError
 
 if TYPE_CHECKING:
@@ -63,6 +65,8 @@ class World:
         """What searches take here; the scheduler's."""
         self.cache = PathCache(grid.version)
         """Paths that were found."""
+        self.watches = Watches(grid)
+        """Delivered paths that edits may break."""
         self._profiles: dict[str, Profile] = {"default": DEFAULT_PROFILE}
         self._hash: tuple[int, str] = (0, "")
         self._lock = threading.Lock()
@@ -275,7 +279,44 @@ class World:
         """
         effect = self.replicas.edit(edit)
         self.cache.note(effect)
+        with self.watches.lock, self.pinned() as grid:
+            self.watches.check(grid, effect)
         return effect
+
+    @contextmanager
+    def pinned(self) -> Iterator[Grid]:
+        """Lend the map as it is; edits make a newer version meanwhile.
+
+        Yields
+        ------
+        Grid
+            Not to be edited.
+        """
+        replica = self.replicas.pin()
+        try:
+            yield replica.grid
+        finally:
+            self.replicas.unpin(replica)
+
+    def watch(self, owner: Hashable, watch: Hashable, movement: Movement, cells: ArrayLike) -> None:
+        """Watch a path: once an edit has broken it, `Watches.take` tells so.
+
+        Parameters
+        ----------
+        owner, watch : hashable
+            Who wants to know, and what they call the path.
+        movement : Movement
+            Who walks.
+        cells : array-like of int, shape (n, 2)
+            The path; if it is broken by now, that is told as well.
+
+        Raises
+        ------
+        InputError
+            If that is no path on the map, or there are too many cells.
+        """
+        with self.watches.lock, self.pinned() as grid:
+            self.watches.add(grid, owner, watch, movement, cells)
 
     # What is known of it
 
@@ -287,15 +328,12 @@ class World:
         (int, str)
             Computed once a version.
         """
-        replica = self.replicas.pin()
-        try:
+        with self.pinned() as grid:
             version, digest = self._hash
-            if version != replica.version:
-                version, digest = replica.version, replica.grid.map_hash()
+            if version != grid.version:
+                version, digest = grid.version, grid.map_hash()
                 self._hash = (version, digest)
             return version, digest
-        finally:
-            self.replicas.unpin(replica)
 
     def info(self) -> dict[str, Any]:
         """Return size, region, transform, layers, profiles, version and bytes.
@@ -305,9 +343,7 @@ class World:
         dict of str to object
             Plain numbers, strings and lists.
         """
-        replica: Replica = self.replicas.pin()
-        try:
-            grid = replica.grid
+        with self.pinned() as grid:
             return {
                 "name": self.name,
                 "version": grid.version,
@@ -320,8 +356,6 @@ class World:
                 "profiles": sorted(self._profiles),
                 "memory_bytes": self.memory_bytes()["total"],
             }
-        finally:
-            self.replicas.unpin(replica)
 
     def memory_bytes(self) -> dict[str, int]:
         """Return the bytes held, by part.
@@ -445,6 +479,49 @@ class Worlds:
             raise InputError("name", name, "is taken", "remove that world first")
         self.check_room(grid.width, grid.height)
 
+    def replace(self, restored: Sequence[World]) -> list[World]:
+        """Put worlds in the place of those of the same names, all or none.
+
+        Parameters
+        ----------
+        restored : sequence of World
+            Of no registry yet; their names are distinct.
+
+        Returns
+        -------
+        list of World
+            Those that were replaced; their watches have ended. `Scheduler.drop_world` answers
+            what waits for them.
+
+        Raises
+        ------
+        InputError
+            If they would be too much, or a name stands twice; then nothing has changed.
+        """
+        for world in restored:
+            world.prepare()
+        with self._lock:
+            after = {**self._worlds, **{world.name: world for world in restored}}
+            if len({world.name for world in restored}) < len(restored):
+                raise InputError("worlds", restored, "have a name twice", "leave out one of them")
+            if len(after) > self.max_worlds:
+                raise InputError(
+                    "worlds", len(after), "would be too many", f"keep at most {self.max_worlds}"
+                )
+            held = sum(_BYTES_A_CELL * world.replicas.grid.size for world in after.values())
+            if held > self.max_bytes:
+                raise InputError(
+                    "worlds", len(restored), f"would take all beyond {self.max_bytes} bytes",
+                    "remove others first",
+                )  # fmt: skip
+            replaced = [
+                self._worlds[world.name] for world in restored if world.name in self._worlds
+            ]
+            self._worlds = after
+        for world in replaced:
+            world.watches.end_all(world.version)
+        return replaced
+
     def remove(self, name: str) -> World:
         """Forget a world.
 
@@ -456,7 +533,7 @@ class Worlds:
         Returns
         -------
         World
-            The one that was.
+            The one that was; its watches have ended. `Scheduler.drop_world` answers what waits.
 
         Raises
         ------
@@ -466,4 +543,5 @@ class Worlds:
         world = self[name]
         with self._lock:
             self._worlds.pop(name, None)
+        world.watches.end_all(world.version)
         return world

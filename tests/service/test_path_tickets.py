@@ -94,3 +94,19 @@ def test_a_trace_waits_for_scratch_of_its_own() -> None:
     assert not stage.work(Lane.SHORT)
     replies = stage.finish()
     assert [reply.used for reply in replies] == [Used.SEARCH, Used.SEARCH]
+
+
+def test_cells_of_one_request_change_its_path_alone() -> None:
+    stage = Stage(Grid.filled(3, 3))
+    plain = stage.ask((0, 0), (2, 0))
+    walled = stage.ask((0, 0), (2, 0), blocked_cells=[(1, 0), (1, 1)])
+    stage.world.set_cells([(1, 0), (1, 1), (1, 2)], 255)
+    opened = stage.ask((0, 0), (2, 0), ignored_cells=[(1, 2)], blocked_cells=[])
+    outside = stage.ask((0, 0), (2, 0), ignored_cells=[(9, 9)])
+    replies = {reply.request_id: reply for reply in stage.finish()}
+    assert replies[plain].outcome == Outcome.UNREACHABLE
+    assert replies[walled].outcome == Outcome.UNREACHABLE
+    assert [1, 2] in replies[opened].result.cells.tolist()
+    assert replies[outside].outcome == Outcome.FAILED
+    assert "ignored_cells" in str(replies[outside].error)
+    assert len(stage.world.cache) == 0
