@@ -112,10 +112,16 @@ class Columns:
     """`EventFlag` bits of the step under way."""
     stuck_reason: NDArray[np.uint8] = field(metadata=_of(np.uint8))
     """Why, where `events` says STUCK."""
+    braking: NDArray[np.float32] = field(metadata=_of(np.float32, default=np.inf))
+    """Loss of speed a second before corners and goals; follows from the limits."""
+    is_limited: NDArray[np.uint8] = field(metadata=_of(np.uint8))
+    """Whether a mover has limits that `driving` keeps."""
     target: NDArray[np.float32] = field(metadata=_of(np.float32, 2))
     """Where the mover is once `time_left` is used up, see `following`."""
     time_left: NDArray[np.float32] = field(metadata=_of(np.float32, default=REST))
     """Seconds for which the velocity stays as it is, see `following`."""
+    exit_speed: NDArray[np.float32] = field(metadata=_of(np.float32, default=-1))
+    """How fast the next waypoint may be passed, -1 where not known yet; see `driving`."""
     path_begin: NDArray[np.int32] = field(metadata=_of(np.int32))
     """The route's first waypoint in the pool of `Routes`."""
     path_next: NDArray[np.int32] = field(metadata=_of(np.int32))

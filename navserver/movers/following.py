@@ -1,86 +1,36 @@
-"""Walking along waypoints, exactly.
+"""Walking along waypoints: the phase of movers that avoid nobody.
 
-A mover without other movers to avoid is on rails: for `time_left` seconds more it keeps its
-velocity, and then it is at `target`. So at any time before::
-
-    position == target - velocity * time_left
-
-and a step only has to count the time down. Rounding does not add up, a slow body moves however
-far from the origin it is, and the loop has no branch a mover. Where the time is used up within the
-step, what is left of the step is spent beyond the target, past as many waypoints as it takes.
-
-Whoever changes a mover's position or speed from outside calls `Movers.leave_rails`: its target is
-then where it is, and no time is left.
+One kernel counts all movers' time down (`rails`) and lets those without limits walk on where it is
+used up: exactly, past as many corners as the time allows. Those with limits and those that follow
+a flow field are listed and handed to `driving` and `field_following`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import inlined, kernel, register_warm_up, subkernel
-from navserver.movers.columns import REST, EventFlag, MoverState
+from navserver._jit import inlined, kernel, register_warm_up
+from navserver.movers.columns import MoverState
+from navserver.movers.driving import drive_
 from navserver.movers.movers import Movers
+from navserver.movers.rails import Course, Rails, arrive_, glide_, go_, rest_
 from navserver.movers.workers import Workers
 from navserver.search.grid import Grid
 
 __all__ = ["Walking", "walk_"]
 
-# Movers whose time is counted down together; then those are looked at that have none left.
-BLOCK = 128
+# Movers whose time is counted down together before those are looked at that have none left: few
+# enough for the first level of the cache, enough for long vectors.
+BLOCK = 512
 
-IDLE, PATH = int(MoverState.IDLE), int(MoverState.PATH)
-ARRIVED = int(EventFlag.ARRIVED)
-
-
-class Rails(NamedTuple):
-    """The columns that say where movers are and how long they go on like that."""
-
-    position: NDArray[np.float32]
-    velocity: NDArray[np.float32]
-    target: NDArray[np.float32]
-    time_left: NDArray[np.float32]
-
-
-class Course(NamedTuple):
-    """The columns and the pool that say where movers go."""
-
-    state: NDArray[np.uint8]
-    events: NDArray[np.uint8]
-    max_speed: NDArray[np.float32]
-    arrival_radius: NDArray[np.float32]
-    next: NDArray[np.int32]
-    end: NDArray[np.int32]
-    pool: NDArray[np.float32]
+PATH = int(MoverState.PATH)
 
 
 @inlined
-def glide_(rails: Rails, first: int, last: int, dt: np.float32) -> bool:
-    """Count the time of movers down and place them; return whether one has none left."""
-    due = 0
-    for i in range(first, last):
-        time_left = rails.time_left[i] - dt
-        rails.time_left[i] = time_left
-        rails.position[i, 0] = rails.target[i, 0] - rails.velocity[i, 0] * time_left
-        rails.position[i, 1] = rails.target[i, 1] - rails.velocity[i, 1] * time_left
-        due |= time_left <= np.float32(0.0)
-    return due != 0
-
-
-@subkernel
-def rest_(rails: Rails, i: int, x: float, y: float) -> None:
-    """Let a mover stand at a point."""
-    rails.position[i, 0] = rails.target[i, 0] = x
-    rails.position[i, 1] = rails.target[i, 1] = y
-    rails.velocity[i, 0] = 0.0
-    rails.velocity[i, 1] = 0.0
-    rails.time_left[i] = REST
-
-
-@subkernel
 def walk_on_(rails: Rails, course: Course, i: int, spare: float) -> int:
     """Spend the seconds that are left beyond the target; return whether the goal was reached.
 
@@ -97,38 +47,53 @@ def walk_on_(rails: Rails, course: Course, i: int, spare: float) -> int:
     while k < end:
         to_x = float(course.pool[k, 0])
         to_y = float(course.pool[k, 1])
-        dx = to_x - x
-        dy = to_y - y
-        length = math.sqrt(dx * dx + dy * dy)
+        length = math.sqrt((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y))
         if k == end - 1 and course.arrival_radius[i] > 0.0:
-            short = max(length - course.arrival_radius[i], 0.0)
-            share = short / length if length > 0.0 else 0.0
-            to_x = float(np.float32(x + dx * share))
-            to_y = float(np.float32(y + dy * share))
-            dx = to_x - x
-            dy = to_y - y
-            length = math.sqrt(dx * dx + dy * dy)
-        time = length / speed
-        if time > spare:
-            left = min(time - spare, REST)
-            rails.target[i, 0] = to_x
-            rails.target[i, 1] = to_y
-            rails.velocity[i, 0] = dx / time
-            rails.velocity[i, 1] = dy / time
-            rails.time_left[i] = left
-            rails.position[i, 0] = x + dx / time * spare
-            rails.position[i, 1] = y + dy / time * spare
+            share = max(length - course.arrival_radius[i], 0.0) / max(length, 1e-30)
+            # As the target will be rounded: else one would never get there.
+            to_x = float(np.float32(x + (to_x - x) * share))
+            to_y = float(np.float32(y + (to_y - y) * share))
+            length = math.sqrt((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y))
+        seconds = length / speed
+        if seconds > spare:
+            vx = (to_x - x) / seconds
+            vy = (to_y - y) / seconds
+            go_(rails, i, x, y, to_x, to_y, vx, vy, seconds, spare)
             course.next[i] = k
             return 0
-        spare -= time
+        spare -= seconds
         x = to_x
         y = to_y
         k += 1
-    course.next[i] = k
-    course.state[i] = IDLE
-    course.events[i] |= ARRIVED
-    rest_(rails, i, x, y)
+    arrive_(rails, course, i, x, y)
     return 1
+
+
+@inlined
+def list_due_(
+    time_left: NDArray[np.float32], first: int, last: int, due: NDArray[np.int32], end: int
+) -> int:
+    """Append the rows that have no time left to a list, and return its new end.
+
+    Invariant: the list has room for one more row than it can get, so that each is written before
+    it is known to belong there: a branch would be foretold wrong for most of those that do. Eight
+    rows of which none does are passed over at once.
+    """
+    none = np.float32(0.0)
+    clock = time_left[first:last]
+    eights = clock.shape[0] >> 3
+    for eight in range(eights):
+        left = clock[8 * eight : 8 * eight + 8]
+        lower = min(left[0], left[1], left[2], left[3])
+        upper = min(left[4], left[5], left[6], left[7])
+        if min(lower, upper) <= none:
+            for i in range(8):
+                due[end] = first + 8 * eight + i
+                end += left[i] <= none
+    for i in range(8 * eights, clock.shape[0]):
+        due[end] = first + i
+        end += clock[i] <= none
+    return end
 
 
 @kernel
@@ -144,25 +109,33 @@ def walk_(
     path_next: NDArray[np.int32],
     path_end: NDArray[np.int32],
     pool: NDArray[np.float32],
+    is_limited: NDArray[np.uint8],
+    due: NDArray[np.int32],
     dt: float,
     first: int,
     last: int,
-) -> int:
-    """Move the rows first <= i < last; return how many arrived.
+) -> tuple[int, int]:
+    """Move the rows first <= i < last; return how many arrived, and how many are left to others.
 
-    Invariant: a mover is at ``target - velocity * time_left``.
+    Invariant: a mover is at ``target - velocity * time_left``. Those left to others are listed
+    from ``due[first]`` on; what their time_left is below 0 they have yet to go.
     """
     rails = Rails(position, velocity, target, time_left)
     course = Course(state, events, max_speed, arrival_radius, path_next, path_end, pool)
-    short_dt = np.float32(dt)
-    arrived = 0
+    end = first
     for begin in range(first, last, BLOCK):
-        end = min(begin + BLOCK, last)
-        if glide_(rails, begin, end, short_dt):
-            for i in range(begin, end):
-                if time_left[i] <= np.float32(0.0):
-                    arrived += walk_on_(rails, course, i, -float(time_left[i]))
-    return arrived
+        glide_(rails, begin, min(begin + BLOCK, last), np.float32(dt))
+        end = list_due_(time_left, begin, min(begin + BLOCK, last), due, end)
+    arrived = 0
+    left = first
+    for entry in range(first, end):
+        i = int(due[entry])
+        if state[i] == PATH and not is_limited[i]:
+            arrived += walk_on_(rails, course, i, -float(time_left[i]))
+        else:
+            due[left] = i
+            left += 1
+    return arrived, left - first
 
 
 class Walking:
@@ -181,6 +154,7 @@ class Walking:
     def __init__(self, movers: Movers, workers: Workers) -> None:
         self._movers = movers
         self._workers = workers
+        self._due = np.empty(0, np.int32)
 
     def is_used(self) -> bool:
         """Return whether there is something to do.
@@ -205,29 +179,52 @@ class Walking:
         int
             How many movers have events.
         """
-        columns = self._movers.columns
-        arguments = (
+        movers = self._movers
+        columns = movers.columns
+        if len(self._due) != len(columns.state):
+            self._due = np.empty(len(columns.state), np.int32)
+        due = self._due
+        rails: tuple[Any, ...] = (
             columns.position,
             columns.velocity,
             columns.target,
             columns.time_left,
+        )
+        course: tuple[Any, ...] = (
             columns.state,
             columns.events,
             columns.max_speed,
             columns.arrival_radius,
             columns.path_next,
             columns.path_end,
-            self._movers.routes.pool,
-            dt,
+            movers.routes.pool,
         )
-        return self._workers.run(
-            lambda first, last: walk_(*arguments, first, last), self._movers.slots
+        limits: tuple[Any, ...] = (
+            columns.acceleration,
+            columns.turn_rate,
+            columns.braking,
+            columns.exit_speed,
+            columns.path_begin,
         )
+
+        walking: tuple[Any, ...] = (*rails, *course, columns.is_limited, due, dt)
+        driving: tuple[Any, ...] = (*rails, *course, *limits)
+
+        def call(first: int, last: int) -> int:
+            flagged, left = walk_(*walking, first, last)
+            if left:
+                for which, ground in enumerate(movers.grounds()):
+                    arguments = (*driving, *ground, columns.movement, which, due, first, left)
+                    flagged += drive_(*arguments)
+            return flagged
+
+        return self._workers.run(call, movers.slots)
 
 
 def _warm_up() -> None:
     movers = Movers(Grid.filled(2, 1))
-    movers.set_paths(movers.add([(0, 0)], radius=0.4, max_speed=1.0), [(1.0, 0.0)], [0, 1])
+    units = movers.add([(0, 0), (0, 0)], radius=0.4, max_speed=1.0, turn_rate=[np.inf, 1.0])
+    movers.set_paths(units, [(1.0, 0.0), (1.0, 0.0)], [0, 1, 2])
     Walking(movers, Workers(1)).run(0.1)
 
 

@@ -235,6 +235,7 @@ class Movers:
         columns.movement[rows] = which
         for name, value in values.items():
             getattr(columns, name)[rows] = value
+        self._note_limits(rows)
         columns.position[rows] = columns.target[rows] = columns.goal[rows] = points
         return self.handles_of(rows)
 
@@ -517,7 +518,21 @@ class Movers:
         }
         for name, value in values.items():
             getattr(self.columns, name)[rows] = value
+        self._note_limits(rows)
         self.leave_rails(rows)
+
+    def _note_limits(self, rows: NDArray[np.int64]) -> None:
+        columns = self.columns
+        slowing = columns.slowing_distance[rows].astype(np.float64)
+        top = columns.max_speed[rows].astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            gentle = np.where(slowing > 0.0, top * top / (2.0 * slowing), np.inf)
+            columns.braking[rows] = np.minimum(columns.acceleration[rows], gentle)
+        columns.is_limited[rows] = (
+            np.isfinite(columns.acceleration[rows])
+            | np.isfinite(columns.turn_rate[rows])
+            | (columns.slowing_distance[rows] > 0.0)
+        )
 
     # For the phases of a step
 
@@ -541,6 +556,16 @@ class Movers:
         if found is None:
             found = self._grounds[which] = ground_of(self.grid, self.movements[which])
         return found
+
+    def grounds(self) -> list[Ground]:
+        """Return where movers may be, by the number of their movement.
+
+        Returns
+        -------
+        list of Ground
+            As from `ground`.
+        """
+        return [self.ground(which) for which in range(len(self.movements))]
 
     def flag(self, rows: NDArray[np.int64], event: EventFlag) -> None:
         """Let the events of the step under way, or of the next, name movers.
@@ -598,6 +623,7 @@ class Movers:
         )
         columns.target[rows] = columns.position[rows]
         columns.time_left[rows] = np.where(moving, np.float32(0.0), np.float32(REST))
+        columns.exit_speed[rows] = -1.0
 
     def start_routes(
         self, rows: NDArray[np.int64], points: NDArray[np.float32], offsets: NDArray[np.int64]
