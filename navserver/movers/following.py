@@ -211,11 +211,12 @@ class Walking:
         driving: tuple[Any, ...] = (*rails, *course, *limits)
 
         def call(first: int, last: int) -> int:
-            flagged, left = walk_(*walking, first, last)
+            whole = (*walking, first, last)
+            flagged, left = walk_(*whole)
             if left:
                 for which, ground in enumerate(movers.grounds()):
-                    arguments = (*driving, *ground, columns.movement, which, due, first, left)
-                    flagged += drive_(*arguments)
+                    whole = (*driving, *ground, columns.movement, which, due, first, left)
+                    flagged += drive_(*whole)
             return flagged
 
         return self._workers.run(call, movers.slots)
