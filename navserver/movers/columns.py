@@ -122,6 +122,8 @@ class Columns:
     """Seconds for which the velocity stays as it is, see `following`."""
     exit_speed: NDArray[np.float32] = field(metadata=_of(np.float32, default=-1))
     """How fast the next waypoint may be passed, -1 where not known yet; see `driving`."""
+    seen_from: NDArray[np.int32] = field(metadata=_of(np.int32, default=-1))
+    """The flat cell from which an avoiding mover has seen its next waypoint, -1 for none."""
     path_begin: NDArray[np.int32] = field(metadata=_of(np.int32))
     """The route's first waypoint in the pool of `Routes`."""
     path_next: NDArray[np.int32] = field(metadata=_of(np.int32))

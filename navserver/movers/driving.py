@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from navserver._jit import inlined, kernel, subkernel
 from navserver.movers.columns import EventFlag, MoverState
 from navserver.movers.rails import Course, Rails, arrive_, go_, pause_, rest_
-from navserver.movers.sight import Ground, walkable_
+from navserver.movers.sight import Ground, farthest_in_sight_, walkable_
 
 __all__ = ["SWING", "drive_"]
 
@@ -44,9 +44,6 @@ ON_COURSE = 1.0 - 1e-10
 
 # This share of its greatest speed is a mover's full speed, which float32 makes of it.
 FULL = 1.0 - 1e-6
-
-# Waypoints ahead and behind that one who has lost sight of the next looks at.
-SEARCHED = 16
 
 PATH, WAITING = int(MoverState.PATH), int(MoverState.WAITING)
 REPATH_WANTED = int(EventFlag.REPATH_WANTED)
@@ -129,18 +126,6 @@ def braked_speed_(
 
 
 @subkernel
-def regain_path_(course: Course, limits: Limits, ground: Ground, i: int, x: float, y: float) -> int:
-    """Return the farthest waypoint in sight of a point, -1 if none of those around is."""
-    k = int(course.next[i])
-    first = max(int(limits.path_begin[i]), k - SEARCHED)
-    last = min(int(course.end[i]), k + SEARCHED)
-    for j in range(last - 1, first - 1, -1):
-        if walkable_(ground, x, y, course.pool[j, 0], course.pool[j, 1]):
-            return j
-    return -1
-
-
-@subkernel
 def restart_(
     rails: Rails, course: Course, limits: Limits, ground: Ground, i: int, x: float, y: float
 ) -> int:
@@ -150,7 +135,10 @@ def restart_(
     wall for ever.
     """
     limits.exit_speed[i] = 0.0
-    k = regain_path_(course, limits, ground, i, x, y)
+    k = farthest_in_sight_(
+        ground, course.pool, int(limits.path_begin[i]), int(course.next[i]),
+        int(course.end[i]) - 1, x, y,
+    )  # fmt: skip
     if k < 0:
         rest_(rails, i, x, y)
         course.state[i] = WAITING

@@ -624,6 +624,7 @@ class Movers:
         columns.target[rows] = columns.position[rows]
         columns.time_left[rows] = np.where(moving, np.float32(0.0), np.float32(REST))
         columns.exit_speed[rows] = -1.0
+        columns.seen_from[rows] = -1
 
     def start_routes(
         self, rows: NDArray[np.int64], points: NDArray[np.float32], offsets: NDArray[np.int64]

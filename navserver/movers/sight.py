@@ -18,7 +18,19 @@ from navserver.search.grid import Grid
 from navserver.search.line_of_sight import ARRIVED, LATTICE_BITS, follow_, to_lattice_
 from navserver.search.movement import Movement, MovementOptions
 
-__all__ = ["Ground", "cell_at_", "first_blocked_path_", "ground_of", "options_of", "walkable_"]
+__all__ = [
+    "Ground",
+    "cell_at_",
+    "farthest_in_sight_",
+    "first_blocked_path_",
+    "ground_of",
+    "options_of",
+    "walkable_",
+]
+
+
+# Waypoints to each side that one who has lost sight of the next looks at.
+LOOKED_AT = 16
 
 
 class Ground(NamedTuple):
@@ -107,6 +119,17 @@ def walkable_(ground: Ground, x0: float, y0: float, x1: float, y1: float) -> boo
         min(to_lattice_(y1 - ground.origin_y), (ground.height << LATTICE_BITS) - 1),
     )
     return bool(how == ARRIVED and reached == goal)
+
+
+@subkernel
+def farthest_in_sight_(
+    ground: Ground, pool: NDArray[np.float32], first: int, k: int, last: int, x: float, y: float
+) -> int:
+    """Return the farthest waypoint in sight of a point, around waypoint `k`; -1 if none is."""
+    for j in range(min(last, k + LOOKED_AT), max(first, k - LOOKED_AT) - 1, -1):
+        if walkable_(ground, x, y, pool[j, 0], pool[j, 1]):
+            return j
+    return -1
 
 
 @kernel
