@@ -510,7 +510,7 @@ def bench(arguments: list[str]) -> int:
     if not arguments or arguments[0] not in names:
         given = f"no benchmark is called {arguments[0]}" if arguments else "which benchmark?"
         raise Stop(f"{given}: give one of {', '.join(names) or 'none yet'}")
-    ready_environment("test")
+    ready_environment("bench")
     return python("-m", "benchmarks.bench_" + arguments[0], *arguments[1:])
 
 

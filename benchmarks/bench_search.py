@@ -246,7 +246,8 @@ def available(contenders: Sequence[str]) -> tuple[list[str], Path | None]:
     for contender in contenders:
         module = NEEDED_MODULES.get(contender)
         if module and importlib.util.find_spec(module) is None:
-            say(f"{contender} is left out: it is not installed (pip install {contender})")
+            needs = ", which needs a C++ compiler" if contender == "pyastar2d" else ""
+            say(f"{contender} is left out: it is not installed (pip install {contender}{needs})")
             continue
         if contender in GODOT and program is None:
             program = dev.find_godot().path

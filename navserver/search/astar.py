@@ -40,6 +40,7 @@ from navserver.search.engine import (
     REOPENED,
     RUNNING,
     STAMP,
+    TOO_LONG,
     Query,
     Request,
     Scratch,
@@ -94,9 +95,8 @@ __all__ = ["ALGORITHMS", "AStar", "find_path"]
 ALGORITHMS = ("astar", "dijkstra")
 MAX_QUERY_CELLS = 4096
 
-# `Status` and `Detail` as kernels write them; TOO_LONG is for a path beyond the fixed point.
+# `Status` and `Detail` as kernels write them.
 FOUND, PARTIAL, UNREACHABLE, START_BLOCKED, GOAL_BLOCKED, LIMIT, CANCELLED_STATUS = range(7)
-TOO_LONG = 255
 D_UNREACHABLE, D_GOAL_BLOCKED, D_EXPANSION_LIMIT, D_COST_LIMIT, D_CANCELLED = 1, 2, 4, 8, 16
 
 # Columns of `Outputs.summary`.
@@ -241,6 +241,10 @@ def advance_search_(
                 g,
             )
         scratch.counters[EXPANDED] += 1
+    elif outcome == EXHAUSTED and request.engine >= CANONICAL and scratch.counters[COST_PRUNED]:
+        # The end of fixed point, or the limit that was asked for.
+        is_short = real_g_(request, request.max_g + 1) < request.max_cost
+        outcome = TOO_LONG if is_short else EXHAUSTED
     return outcome
 
 
@@ -291,10 +295,7 @@ def conclude_(
         summary[S_STATUS] = LIMIT
         detail |= D_EXPANSION_LIMIT
     elif outcome == EXHAUSTED and counters[COST_PRUNED]:
-        # The end of fixed point, or the limit that was asked for.
-        is_short = request.engine >= CANONICAL
-        is_short = is_short and real_g_(request, request.max_g + 1) < request.max_cost
-        summary[S_STATUS] = TOO_LONG if is_short else LIMIT
+        summary[S_STATUS] = LIMIT
         detail |= D_COST_LIMIT
     elif outcome == EXHAUSTED:
         summary[S_STATUS] = UNREACHABLE
@@ -305,7 +306,7 @@ def conclude_(
         detail |= D_CANCELLED
     summary[S_DETAIL] = detail
     # Until the start is expanded there is nothing to be near to the goal.
-    if request.allow_partial and counters[EXPANDED] > 0 and summary[S_STATUS] != TOO_LONG:
+    if request.allow_partial and counters[EXPANDED] > 0:
         summary[S_STATUS] = PARTIAL
         return counters[NEAREST]
     return -1
@@ -470,12 +471,12 @@ def find_paths_(
             if outcome == OPEN_FULL:
                 state[2] = SEARCHING
                 return SEARCHING
+            if outcome == TOO_LONG:
+                state[2] = FRESH
+                return TOO_LONG
             scratch.counters[OUTCOME] = outcome
         outcome = scratch.counters[OUTCOME]
         end = conclude_(request, query, scratch, state[3], outcome, outputs.summary[i])
-        if outputs.summary[i, S_STATUS] == TOO_LONG:
-            state[2] = FRESH
-            return TOO_LONG
         if end >= 0:
             if not write_path_(terrain, request, scratch, origin, end, state[1], i, outputs):
                 state[2] = WRITING
@@ -523,7 +524,9 @@ class AStar:
     max_expansions : int, optional
         Stop with LIMIT after so many expansions.
     max_cost : float, optional
-        Do not look beyond this cost from the start, >= 0.
+        Do not look beyond this cost from the start, >= 0. Where a step was too dear and the goal
+        has not been reached the status is LIMIT, even if no dearer path leads there either: that
+        the search has not seen. `islands` tells it beforehand.
     allow_partial : bool
         Where the goal is not reached, return the path to the expanded cell nearest to it by
         octile distance, then of smaller g, then of smaller flat index.
@@ -546,6 +549,8 @@ class AStar:
     is 1.1e-8 of a cell a diagonal step. On classes that cost small multiples of one: fixed point
     as well. On other costs up to some thousands apart: float64 and a bucket queue. Else, and for
     zero costs: float64 and a binary heap. The cost stated is the float64 sum along the path.
+    Where a path is too long for fixed point (millions of cells) the search begins anew in
+    float64; metrics and trace are then of the second one.
 
     Deterministic: the open list is ordered by smaller f, in buckets no wider than the least
     step, and the last in is the first out of a bucket; with the heap by smaller f, then larger
@@ -604,6 +609,7 @@ class AStar:
         self._terrain: Terrain
         self._request: Request
         self._arguments: tuple[Any, ...]
+        self._own_arguments: tuple[Any, ...]
         self._search: _Search | None = None
 
     def find_path(
@@ -651,7 +657,7 @@ class AStar:
             )
             self.advance(UNLIMITED)
             return self.finish()
-        if not self._in_use.acquire(blocking=False):
+        if not self._in_use.acquire(False):
             raise _in_use_error()
         try:
             self._search = None
@@ -662,8 +668,15 @@ class AStar:
             if self._prepared_version != grid.version:
                 self.prepare()
             if self._islands is None or not self._are_apart(int(starts[0]), int(goals[0])):
-                self._outputs.state[:] = 0
-                self._outputs = self.run(starts, goals, self._outputs, cancel or _NEVER)
+                outputs = self._outputs
+                outputs.state.fill(0)
+                if cancel is None:
+                    outcome = find_paths_(*self._own_arguments)
+                else:
+                    outcome = self._call(starts, goals, outputs, cancel)
+                if outcome != FRESH:
+                    outputs = self._make_room(outcome, outputs)
+                    self._use_outputs(self.run(starts, goals, outputs, cancel or _NEVER))
                 return self._result(self._outputs, start, goal, grid.version)
         finally:
             self._in_use.release()
@@ -693,22 +706,34 @@ class AStar:
         Outputs
             The outputs, grown if the paths found no room in them.
         """
-        while True:
-            outcome = find_paths_(
-                *self._arguments,  # type: ignore[call-arg]
-                starts,
-                goals,
-                cancel.array,
-                *outputs,
-            )
-            if outcome == FRESH:
-                return outputs
-            if outcome == WRITING:
-                outputs = outputs.grown()
-            elif outcome == SEARCHING:
-                self._use_scratch(_grown_scratch(self._scratch, self._request.engine))
-            else:
-                self._use_wide_engine()
+        while (outcome := self._call(starts, goals, outputs, cancel)) != FRESH:
+            outputs = self._make_room(outcome, outputs)
+        return outputs
+
+    def _call(
+        self,
+        starts: NDArray[np.int64],
+        goals: NDArray[np.int64],
+        outputs: Outputs,
+        cancel: CancelFlag,
+    ) -> int:
+        return find_paths_(
+            *self._arguments,  # type: ignore[call-arg]
+            starts,
+            goals,
+            cancel.array,
+            *outputs,
+        )
+
+    def _make_room(self, outcome: int, outputs: Outputs) -> Outputs:
+        """Grant what a call of `find_paths_` has ended for, and return the outputs to go on."""
+        if outcome == WRITING:
+            return outputs.grown()
+        if outcome == SEARCHING:
+            self._use_scratch(_grown_scratch(self._scratch, self._request.engine))
+        else:
+            self._use_wide_engine()
+        return outputs
 
     def begin(
         self,
@@ -805,6 +830,16 @@ class AStar:
                 return False
             if search.outcome == OPEN_FULL:
                 self._use_scratch(_grown_scratch(self._scratch, search.request.engine))
+            elif search.outcome == TOO_LONG:
+                last -= int(counters[EXPANDED])
+                self._use_wide_engine()
+                search.request = self._request
+                begin_(
+                    self._terrain, search.request, search.query, self._scratch, _NO_CELLS, _NO_CELLS
+                )
+                search.outcome = RUNNING
+                if last <= 0:
+                    return False
             else:
                 search.is_done = True
         return True
@@ -841,12 +876,8 @@ class AStar:
             outputs,
         ):
             outputs = outputs.grown()
-        self._outputs = outputs
-        if outputs.summary[0, S_STATUS] == TOO_LONG:
-            self._use_wide_engine()
-            self.begin(search.start, search.goal, cancel=search.cancel, trace=search.trace)
-            self.advance(UNLIMITED)
-            return self.finish()
+        if outputs is not self._outputs:
+            self._use_outputs(outputs)
         return self._result(outputs, search.start, search.goal, search.map_version)
 
     def prepare(self) -> None:
@@ -876,6 +907,12 @@ class AStar:
     def _use_scratch(self, scratch: Scratch) -> None:
         self._scratch = scratch
         self._arguments = self._take_apart()
+        self._use_outputs(self._outputs)
+
+    def _use_outputs(self, outputs: Outputs) -> None:
+        self._outputs = outputs
+        # To gather all arguments takes as long as some searches, so that is not done a query.
+        self._own_arguments = (*self._arguments, *self._ends, _NEVER.array, *outputs)
 
     def _take_apart(self) -> tuple[Any, ...]:
         """Return the first arguments of `find_paths_`."""

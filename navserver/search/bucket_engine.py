@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import inlined, subkernel, trailing_zeros
+from navserver._jit import inlined, prefetch, subkernel, trailing_zeros
 from navserver.search.costs import ENTERED, PRODUCT, Terrain, cost_of_, step_of_
 from navserver.search.engine import (
     BOUND_G,
@@ -227,6 +227,14 @@ def advance_buckets_(
             outcome = CANCELLED
             break
         cell = pop_bucket_(heads, occupied, entry_cell, entry_next, counters, bucket)
+        # While this cell is expanded, the memory around the next one is fetched.
+        ahead = np.int64(entry_cell[max(heads[bucket & (N_BUCKETS - 1)], 0)])
+        prefetch(masks, ahead)
+        for beside in (ahead - width, ahead, ahead + width):
+            prefetch(words, 2 * beside)
+            prefetch(classes, beside)
+            if cell_scale.size > 0:
+                prefetch(cell_scale, beside)
         word = words[2 * cell]
         if word & CLOSED:
             continue

@@ -23,8 +23,8 @@ __all__ = ["Query", "Request", "Scratch", "begin_nodes_", "next_stamp_", "record
 
 HEAP, BUCKETS, CANONICAL, MULTIPLES = range(4)
 
-# Why an engine stopped.
-RUNNING, REACHED, EXHAUSTED, EXPANSION_LIMIT, CANCELLED, OPEN_FULL = range(6)
+# Why an engine stopped. TOO_LONG: exhausted, but for paths beyond fixed point.
+RUNNING, REACHED, EXHAUSTED, EXPANSION_LIMIT, CANCELLED, OPEN_FULL, TOO_LONG = range(7)
 
 # Entries of `Scratch.counters`.
 (

@@ -18,6 +18,7 @@ from navserver.search.engine import BUCKETS, CANONICAL, EXPANDED, HEAP, LAST_STA
 from navserver.search.grid import CostModel, DiagonalMode, Grid, Profile
 from navserver.search.heuristics import Heuristic
 from navserver.search.nodes import CancelFlag, SearchTrace
+from navserver.search.packed_nodes import STRAIGHT
 from navserver.search.results import PathResult
 from navserver.status import CellError, Detail, Status
 from tests import engines as eng
@@ -479,6 +480,99 @@ def test_a_slice_expands_no_more_than_it_may(engine: int) -> None:
             used = spent
         assert_same(search.finish(), whole)
         assert turns - whole.metrics.expanded < 30
+
+
+@pytest.mark.parametrize("engine", [CANONICAL, MULTIPLES], ids=ENGINE_NAMES.get)
+@pytest.mark.parametrize("budget", [1, 3, 10_000])
+def test_a_search_beyond_fixed_point_begins_anew_within_its_slices(
+    engine: int, budget: int
+) -> None:
+    costs = [2.0, 2.0] if engine == CANONICAL else [1.0, 3.0]
+    random = np.random.default_rng(4)
+    grid = Grid(random.integers(0, 2, (20, 20), np.uint8))
+    profile = Profile(dict(enumerate(costs)))
+    exact = AStar(grid, profile=profile).find_path((0, 0), (19, 19))
+    # As if there were fixed point for a path of six cells only.
+    with eng.forced(engine, max_g=6 * STRAIGHT):
+        whole = AStar(grid, profile=profile).find_path((0, 0), (19, 19))
+        search = AStar(grid, profile=profile)
+        trace = SearchTrace(1000)
+        search.begin((0, 0), (19, 19), trace=trace)
+        assert eng.engine_of(search) == engine
+        slices, is_done, used = 0, False, 0
+        while not is_done:
+            had = eng.engine_of(search)
+            is_done = search.advance(budget)
+            spent = int(search._scratch.counters[EXPANDED])
+            if had == eng.engine_of(search):
+                assert spent - used <= budget, "a slice expands more than it may"
+            else:
+                first = used
+                assert spent <= budget, "the second search is not sliced"
+            used = spent
+            slices += 1
+        assert eng.engine_of(search) == BUCKETS
+        result = search.finish()
+    assert_same(result, whole)
+    assert result.cost == close(exact.cost)
+    assert trace.count == result.metrics.expanded
+    assert slices >= (first + result.metrics.expanded) // budget
+
+
+def test_a_search_left_off_beyond_fixed_point_has_no_path() -> None:
+    with eng.forced(CANONICAL, max_g=2 * STRAIGHT):
+        search = AStar(Grid.filled(20, 20), allow_partial=True)
+        search.begin((0, 0), (19, 19))
+        while eng.engine_of(search) == CANONICAL:
+            assert search.advance(1) is False
+        result = search.finish()
+    assert (result.status, result.detail, len(result.cells)) == (
+        Status.CANCELLED,
+        Detail.CANCELLED,
+        0,
+    )
+
+
+@each_engine
+@each_mode
+def test_dijkstra_finds_the_same_costs(engine: int, mode: DiagonalMode) -> None:
+    random = np.random.default_rng(mode + 10)
+    for seed in range(4):
+        side = 24
+        classes = random.integers(0, 4, (side, side), np.uint8)
+        blocked = random.random((side, side)) < random.uniform(0.0, 0.35)
+        per_class = [2.5] * 4 if engine == CANONICAL else [1.0, 2.5, 7.0, 1.25]
+        model = CostModel.ENTERED if engine == MULTIPLES else CostModel(seed % 3)
+        options: dict[str, Any] = {
+            "profile": Profile(dict(enumerate(per_class))),
+            "diagonal_mode": mode,
+            "cost_model": model,
+        }
+        grid = Grid(np.where(blocked, np.uint8(255), classes))
+        costs = np.where(blocked, np.inf, np.array(per_class)[classes])
+        free = np.flatnonzero(~blocked.reshape(-1))
+        sources, ends = random.choice(free, 3), random.choice(free, 30)
+        expected = dijkstra(graph(costs, mode, model), indices=sources)[:, ends]
+        for heuristic in (Heuristic.ZERO, None):
+            search = eng.searcher(grid, engine, heuristic=heuristic, **options)
+            found = eng.many_costs(search, sources.repeat(30), np.tile(ends, 3))
+            np.testing.assert_allclose(found.reshape(expected.shape), expected, 1e-8)
+
+
+@each_engine
+def test_a_limit_of_costs_that_cut_the_search_leaves_open_what_lies_beyond(engine: int) -> None:
+    blocked = np.zeros((9, 9), np.bool_)
+    blocked[:, 6] = True
+    grid = Grid.from_blocked(blocked)
+    ends = ((0, 0), (8, 8))
+    farthest = 3 + 5 * math.sqrt(2)  # to (5, 8)
+    cut = eng.find(grid, engine, *ends, max_cost=farthest - 0.1)
+    assert (cut.status, cut.detail) == (Status.LIMIT, Detail.COST_LIMIT)
+    # Beyond any step between the cells that can be reached.
+    uncut = eng.find(grid, engine, *ends, max_cost=farthest + math.sqrt(2))
+    assert (uncut.status, uncut.detail) == (Status.UNREACHABLE, Detail.UNREACHABLE)
+    told = eng.find(grid, engine, *ends, max_cost=1.0, islands=True)
+    assert (told.status, told.detail) == (Status.UNREACHABLE, Detail.UNREACHABLE)
 
 
 # --- limits ---------------------------------------------------------------------------------------

@@ -133,3 +133,27 @@ def test_a_flag_is_looked_at_every_1024_expansions() -> None:
         result = search.finish()
         assert (result.status, result.detail) == (Status.CANCELLED, Detail.CANCELLED)
         assert result.metrics.expanded == -(-before // 1024) * 1024
+
+
+@pytest.mark.parametrize("model", CostModel, ids=lambda model: model.name)
+@pytest.mark.parametrize("weight", [1.0, 1e308])
+def test_the_greatest_costs_stay_finite(model: CostModel, weight: float) -> None:
+    # Weight and layer are the greatest there are, and so is the factor on the estimate.
+    grid = Grid.filled(7, 5)
+    grid.set_rectangle((3, 0), (1, 5), layers={"fire": 3e38})
+    search = AStar(grid, overlays={"fire": 1e38}, cost_model=model, weight=weight)
+    crossing = search.find_path((0, 2), (6, 2))
+    dear = 1.0 + 3e38 * 1e38
+    expected = {
+        CostModel.ENTERED: dear,
+        CostModel.MEAN: dear,
+        CostModel.PRODUCT: 2.0 * dear,
+    }[model]
+    assert search._request.engine == HEAP
+    assert crossing.status == Status.FOUND
+    assert expected * (1 - 1e-6) <= crossing.cost < math.inf
+    beside = search.find_path((0, 2), (2, 4))
+    assert beside.cost < 100.0, "a path through the fire"
+    if weight == 1.0:
+        assert crossing.cost == pytest.approx(expected, rel=1e-6)
+        assert beside.cost == pytest.approx(2.0 * math.sqrt(2.0))
