@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 
 from navserver import __version__
 from navserver.commands import check, demo, install_addon, path, query, warmup
-from navserver.commands.arguments import Parser, protect_cells
-from navserver.status import NavserverError
+from navserver.commands.arguments import Parser, UsageError, in_options, protect_cells
+from navserver.status import InputError, MapFileError, NavserverError
 
 __all__ = ["main"]
 
@@ -56,9 +58,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     given = protect_cells(sys.argv[1:] if arguments is None else arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        # Files may have names that the terminal's encoding cannot show.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        parsed = build_parser().parse_args(given)
-        code: int = parsed.run(parsed)
+        code = _run(build_parser().parse_args(given))
         sys.stdout.flush()
     except NavserverError as error:
         print(f"navserver: {error}", file=sys.stderr)
@@ -72,6 +76,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
+    return code
+
+
+def _run(parsed: Namespace) -> int:
+    """Run the command chosen; what it refuses is named by the options that stated it."""
+    try:
+        code: int = parsed.run(parsed)
+    except MapFileError:
+        raise
+    except InputError as error:
+        # What a case file states has been stated by no option.
+        stated = {} if getattr(parsed, "case", None) else getattr(parsed, "options", {})
+        raise UsageError(in_options(error, stated)) from None
     return code
 
 

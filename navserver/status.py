@@ -11,6 +11,7 @@ __all__ = [
     "Detail",
     "GridChangedError",
     "InputError",
+    "KeywordError",
     "MapFileError",
     "NavserverError",
     "NoPathError",
@@ -78,6 +79,10 @@ class InputError(NavserverError, ValueError):
 
 class CellError(InputError):
     """A cell or rectangle lies outside the map."""
+
+
+class KeywordError(InputError, TypeError):
+    """A keyword that the function called does not have."""
 
 
 class MapFileError(InputError):

@@ -6,11 +6,11 @@ import argparse
 import math
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NoReturn
 
-from navserver.status import NavserverError
+from navserver.status import InputError, NavserverError
 
 __all__ = [
     "Parser",
@@ -25,10 +25,12 @@ __all__ = [
     "as_seed",
     "choices_of",
     "finite",
+    "in_options",
     "protect_cells",
     "shown_name",
 ]
 
+_LARGEST = 10**18 - 1
 _CELL_OPTIONS = ("--from", "--to", "--at")
 
 
@@ -52,6 +54,29 @@ class Parser(argparse.ArgumentParser):
             keywords.setdefault("color", False)
         super().__init__(**keywords)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, and keep which option states what.
+
+        Parameters
+        ----------
+        args, namespace
+            As for `argparse.ArgumentParser`.
+
+        Returns
+        -------
+        (Namespace, list of str)
+            The former with `options`, from names of attributes to the options of the command
+            that was chosen.
+        """
+        parsed, rest = super().parse_known_args(args, namespace)
+        if not hasattr(parsed, "options"):
+            parsed.options = {
+                action.dest: action.option_strings[0]
+                for action in self._actions
+                if action.option_strings
+            }
+        return parsed, rest
+
     def error(self, message: str) -> NoReturn:
         """Raise the error instead of printing the usage.
 
@@ -61,6 +86,47 @@ class Parser(argparse.ArgumentParser):
             What is wrong.
         """
         raise UsageError(f"{message}; see {self.prog} --help")
+
+
+# What the library calls that which the command line keeps under another name.
+_OTHER_NAMES = {
+    "cell": "goal",
+    "cells": "at",
+    "costs": "class_costs",
+    "goal": "goals",
+    "goals": "goal",
+    "sources": "starts",
+    "start": "starts",
+    "starts": "start",
+    "target": "goal",
+}
+
+
+def in_options(error: InputError, options: Mapping[str, str]) -> str:
+    """Return the text of an error in the words of the command line.
+
+    Parameters
+    ----------
+    error : InputError
+        It names arguments of the library.
+    options : mapping of str to str
+        Which option states what, see `Parser.parse_known_args`.
+
+    Returns
+    -------
+    str
+        With the options' names.
+    """
+    name = re.split(r"[^a-z_]", error.field)[0]
+    option = options.get(name) or options.get(_OTHER_NAMES.get(name, ""))
+    text = str(error)
+    if option is not None:
+        text = option + text.removeprefix(error.field)
+    return re.sub(
+        r"\bpass ([a-z_]+)=True\b",
+        lambda found: f"give {options[found[1]]}" if found[1] in options else found[0],
+        text,
+    )
 
 
 def protect_cells(arguments: Sequence[str]) -> list[str]:
@@ -100,9 +166,11 @@ def as_cell(text: str) -> tuple[int, int]:
     (int, int)
         The cell.
     """
-    match = re.fullmatch(r"\s*([+-]?\d{1,10})\s*,\s*([+-]?\d{1,10})\s*", text, re.ASCII)
+    match = re.fullmatch(r"\s*([+-]?\d+)\s*,\s*([+-]?\d+)\s*", text, re.ASCII)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a cell; give X,Y such as 3,4 or -3,4")
+    if max(len(number.lstrip("+-")) for number in match.groups()) > 10:
+        raise argparse.ArgumentTypeError(f"{text!r} is too far out; stay within 2**30 cells")
     return int(match[1]), int(match[2])
 
 
@@ -208,9 +276,7 @@ def as_positive(text: str) -> int:
     int
         Its value.
     """
-    if re.fullmatch(r"\d{1,18}", text, re.ASCII) is None or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
-    return int(text)
+    return _as_whole(text, 1)
 
 
 def as_seed(text: str) -> int:
@@ -226,9 +292,16 @@ def as_seed(text: str) -> int:
     int
         Its value.
     """
-    if re.fullmatch(r"\d{1,18}", text, re.ASCII) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
+    return _as_whole(text, 0)
+
+
+def _as_whole(text: str, least: int) -> int:
+    digits = re.fullmatch(r"0*(\d+)", text, re.ASCII)
+    if digits is not None and len(digits[1]) > len(str(_LARGEST)):
+        raise argparse.ArgumentTypeError(f"{text!r} is too large; give at most {_LARGEST}")
+    if digits is None or int(digits[1]) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
+    return int(digits[1])
 
 
 def shown_name(member: IntEnum) -> str:

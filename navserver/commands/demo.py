@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"A path across {scene.grid.width} x {scene.grid.height} cells of countryside: "
         f"cost {result.cost:.6g}, {len(result.cells)} cells, "
         f"{result.metrics.expanded} cells expanded (tinted green to violet).\n"
-        f"Pulled straight it has {len(pulled)} points (the dark line)."
+        f"Pulled straight it has {len(pulled)} points (the dark blue line)."
     )
     print(f"path:    {drawn}")
     print(f"field:   {drawn_field} (the way to the goal from every cell)")

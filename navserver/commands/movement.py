@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from navserver.commands.arguments import (
     UsageError,
@@ -37,6 +37,8 @@ __all__ = [
     "read_scene",
     "wants_color",
 ]
+
+K = TypeVar("K", int, str)
 
 MAPS_HELP = f"""\
 maps: MovingAI .map, text .txt (. free, 1-9 classes, # wall), pictures (dark is a wall, grey
@@ -162,6 +164,8 @@ def read_scene(arguments: argparse.Namespace) -> Scene:
     ------
     MapFileError
         If the map or an overlay cannot be read, or they differ in size.
+    UsageError
+        If a class or an overlay is named twice.
     """
     start, goal = None, None
     class_costs: dict[int, float] = {}
@@ -171,7 +175,7 @@ def read_scene(arguments: argparse.Namespace) -> Scene:
         class_costs.update(builtin.class_costs)
     else:
         grid = load_map(arguments.map)
-    class_costs.update(arguments.class_costs or [])
+    class_costs.update(_each_once("--class-cost", arguments.class_costs))
     movement: MovementOptions = {"profile": Profile(class_costs)}
     if arguments.diagonal_mode is not None:
         movement["diagonal_mode"] = DiagonalMode[_member(arguments.diagonal_mode)]
@@ -181,15 +185,33 @@ def read_scene(arguments: argparse.Namespace) -> Scene:
         movement["size"] = arguments.size
     if arguments.radius is not None:
         movement["radius"] = arguments.radius
-    for file, _ in arguments.overlays or []:
-        _add_layer(grid, file)
-    if arguments.overlays:
-        movement["overlays"] = dict(arguments.overlays)
+    overlays = _each_once("--overlay", arguments.overlays)
+    if overlays:
+        for file in overlays:
+            _add_layer(grid, file)
+        movement["overlays"] = {_layer_name(file): weight for file, weight in overlays.items()}
     return Scene(grid, start, goal, movement)
+
+
+def _each_once(option: str, pairs: Sequence[tuple[K, float]] | None) -> dict[K, float]:
+    """Return what an option states, unless it states something twice."""
+    stated: dict[K, float] = {}
+    for name, value in pairs or []:
+        if name in stated:
+            raise UsageError(
+                f"{option} {name} is given as {stated[name]:g} and as {value:g}; leave out one"
+            )
+        stated[name] = value
+    return stated
 
 
 def _member(name: str) -> str:
     return name.replace("-", "_").upper()
+
+
+def _layer_name(file: str) -> str:
+    """Return a file's name as text, whatever its bytes are."""
+    return os.fsencode(file).decode("utf-8", "backslashreplace")
 
 
 def _add_layer(grid: Grid, file: str) -> None:
@@ -202,7 +224,7 @@ def _add_layer(grid: Grid, file: str) -> None:
             f"{width} x {height} values for a map of {grid.width} x {grid.height} cells",
             "save an array of the map's size, indexed [y, x]",
         )
-    grid.set_all(layers={file: values})
+    grid.set_all(layers={_layer_name(file): values})
 
 
 def body_offset(movement: Mapping[str, Any]) -> float:

@@ -312,13 +312,6 @@ def _query_of_case(case: Case, arguments: argparse.Namespace) -> _Query:
     ]
     if given:
         raise UsageError(f"--case brings its own query and options; leave out {', '.join(given)}")
-    if arguments.smooth in ("string", "curve") and len(case.blocked_cells) + len(
-        case.ignored_cells
-    ):
-        raise UsageError(
-            f"--smooth {arguments.smooth} does not know the case's blocked_cells and "
-            "ignored_cells; use --smooth simplify or leave it out"
-        )
     return _Query(
         case.resolve_map(arguments.map),
         case.start,
@@ -337,6 +330,8 @@ def _query_of_arguments(arguments: argparse.Namespace) -> _Query:
     for name, option in _OF_THE_SEARCH.items():
         if flows and getattr(arguments, name) is not None:
             raise UsageError(f"{option} does not go with --algorithm flow; leave out one of them")
+    if arguments.algorithm == "dijkstra" and arguments.weight is not None:
+        raise UsageError("--weight does not go with --algorithm dijkstra; leave out one of them")
     scene = read_scene(arguments)
     start = chosen_cell(arguments.start, scene.start, "--from")
     goal = chosen_cell(arguments.goal, scene.goal, "--to")
@@ -420,10 +415,15 @@ def _smooth(query: _Query, method: str, result: PathResult) -> _Smoothed | None:
     if method == "simplify":
         turns = simplify_path(result.cells)
         return _Smoothed(method, turns, turns)
-    turns = pull_string(query.grid, result.cells, **query.movement)
+    seen = {
+        "blocked_cells": query.blocked_cells,
+        "ignored_cells": query.ignored_cells,
+        **query.movement,
+    }
+    turns = pull_string(query.grid, result.cells, **seen)
     if method == "string":
         return _Smoothed(method, turns, turns)
-    return _Smoothed(method, round_path(query.grid, turns, **query.movement), turns)
+    return _Smoothed(method, round_path(query.grid, turns, **seen), turns)
 
 
 def _save(arguments: argparse.Namespace, query: _Query, result: PathResult) -> None:

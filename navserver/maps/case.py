@@ -60,10 +60,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from navserver.maps.files import check_size, read_file
 from navserver.maps.loading import load_map
-from navserver.search.astar import ALGORITHMS, MAX_QUERY_CELLS
+from navserver.search.astar import ALGORITHMS
 from navserver.search.grid import DEFAULT_PROFILE, SOLID, CostModel, DiagonalMode, Grid, Profile
 from navserver.search.heuristics import Heuristic
 from navserver.search.movement import MAX_BODY
+from navserver.search.overrides import MAX_QUERY_CELLS
 from navserver.search.results import PathResult
 from navserver.status import InputError, MapFileError, Status
 
@@ -451,7 +452,7 @@ class _Reader:
 
         try:
             return json.loads(
-                data.decode("utf-8"), object_pairs_hook=unique, parse_constant=constant
+                data.decode("utf-8-sig"), object_pairs_hook=unique, parse_constant=constant
             )
         except json.JSONDecodeError as error:
             raise MapFileError(
@@ -652,6 +653,10 @@ class _Reader:
                 chosen[name] = None if value is None else self._float(field, value, 0.0)
             else:
                 chosen[name] = self._bool(field, value)
+        if chosen["algorithm"] == "dijkstra" and chosen["weight"] != 1.0:
+            self._refuse(
+                "options.weight", chosen["weight"], "does not go with dijkstra", "leave it out"
+            )
         if chosen["size"] > 1 and chosen["radius"] > 0.0:
             self._refuse(
                 "options.radius", chosen["radius"], "does not go with a size", "leave out one"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from os import PathLike, fspath, strerror
 from pathlib import Path
 
@@ -32,12 +33,14 @@ def read_start(path: str | PathLike[str], count: int) -> bytes:
     Raises
     ------
     MapFileError
-        If the file is missing, a folder, unreadable or empty.
+        If the file is missing, unreadable or empty, or a folder, a pipe or a device.
     """
     shown = fspath(path)
     try:
-        with Path(shown).open("rb") as file:
-            data = file.read(count)
+        mode = Path(shown).stat().st_mode
+        # To open a pipe would wait for somebody who writes into it.
+        is_stream = not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+        data = b"" if is_stream else _first_bytes(shown, count)
     except FileNotFoundError:
         raise MapFileError(shown, None, "no such file", "check the path") from None
     except (OSError, ValueError) as error:
@@ -48,9 +51,18 @@ def read_start(path: str | PathLike[str], count: int) -> bytes:
         raise MapFileError(
             shown, None, f"cannot be read ({reason})", "check the path and its permissions"
         ) from None
+    if is_stream:
+        raise MapFileError(
+            shown, None, "is a pipe or a device", "save what it gives to a file first"
+        )
     if not data:
         raise MapFileError(shown, None, "the file is empty", "save it again")
     return data
+
+
+def _first_bytes(path: str, count: int) -> bytes:
+    with Path(path).open("rb") as file:
+        return file.read(count)
 
 
 def _is_folder(path: str) -> bool:
@@ -78,7 +90,7 @@ def read_file(path: str | PathLike[str], *, longest: int = LONGEST_FILE) -> byte
     Raises
     ------
     MapFileError
-        If the file is missing, a folder, unreadable, empty or too long.
+        If the file is missing, unreadable, empty or too long, or a folder, a pipe or a device.
     """
     data = read_start(path, longest + 1)
     if len(data) > longest:

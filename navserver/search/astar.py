@@ -48,7 +48,7 @@ from navserver.search.engine import (
     next_stamp_,
     record_expansion_,
 )
-from navserver.search.grid import Grid
+from navserver.search.grid import Grid, checked_movement
 from navserver.search.heap_engine import advance_heap_, begin_heap_
 from navserver.search.heuristics import (
     Heuristic,
@@ -57,19 +57,23 @@ from navserver.search.heuristics import (
     least_unit_cost,
 )
 from navserver.search.islands import Islands, Reach, islands_of
-from navserver.search.movement import Movement, MovementOptions
+from navserver.search.movement import MovementOptions, check_keywords
 from navserver.search.moves import DX, DY, DiagonalMode, dx_, dy_
 from navserver.search.multiples_engine import advance_multiples_
 from navserver.search.nodes import (
     HAS_PARENT,
+    NEVER,
     PARENT_SHIFT,
     CancelFlag,
     OpenList,
     SearchTrace,
     TraceArrays,
+    checked_cancel,
+    checked_trace,
     is_open_,
     override_nodes_,
 )
+from navserver.search.overrides import checked_query_cells
 from navserver.search.packed_nodes import (
     ARRIVAL_SHIFT,
     DIAGONAL,
@@ -84,8 +88,14 @@ from navserver.search.packed_nodes import (
 )
 from navserver.search.profile import N_CLASSES
 from navserver.search.results import PathResult, ResultRow
-from navserver.search.validation import UNLIMITED, checked_count, checked_enum, checked_number
-from navserver.status import CellError, GridChangedError, InputError
+from navserver.search.validation import (
+    UNLIMITED,
+    checked_count,
+    checked_enum,
+    checked_flag,
+    checked_number,
+)
+from navserver.status import GridChangedError, InputError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -93,7 +103,6 @@ if TYPE_CHECKING:
 __all__ = ["ALGORITHMS", "AStar", "find_path"]
 
 ALGORITHMS = ("astar", "dijkstra")
-MAX_QUERY_CELLS = 4096
 
 # `Status` and `Detail` as kernels write them.
 FOUND, PARTIAL, UNREACHABLE, START_BLOCKED, GOAL_BLOCKED, LIMIT, CANCELLED_STATUS = range(7)
@@ -489,7 +498,6 @@ def find_paths_(
 
 _NO_CELLS = np.empty(0, np.int64)
 _NO_TRACE = TraceArrays(_NO_CELLS, _NO_CELLS, np.empty(0), np.empty(0))
-_NEVER = CancelFlag()
 _SUCCESSORS = {mode: canonical_successors(mode) for mode in DiagonalMode}
 
 # An estimate by max and min of the distances on both axes, in straight steps and diagonal rests.
@@ -579,10 +587,8 @@ class AStar:
         islands: bool = False,
         **movement: Unpack[MovementOptions],
     ) -> None:
-        if not isinstance(grid, Grid):
-            raise InputError("grid", type(grid), "is not a Grid", "make one of the map first")
+        self._movement = checked_movement(grid, movement, AStar)
         self._grid = grid
-        self._movement = Movement(**movement)
         self._in_use = threading.Lock()
         if heuristic is None:
             heuristic = best_heuristic(self._movement.diagonal_mode)
@@ -592,12 +598,12 @@ class AStar:
         self._max_cost = math.inf
         if max_cost is not None:
             self._max_cost = checked_number("max_cost", max_cost, 0.0, "give a number >= 0")
-        self._allow_partial = bool(allow_partial)
-        self._ask_islands = bool(islands) and not self._allow_partial
+        self._allow_partial = checked_flag("allow_partial", allow_partial)
+        self._ask_islands = checked_flag("islands", islands) and not self._allow_partial
         self._islands: Islands | None = None
         self.suboptimality = self._weight if self._heuristic != Heuristic.ZERO else 1.0
         """What every FOUND promises, see `PathResult.suboptimality`."""
-        if inexact:
+        if checked_flag("inexact", inexact):
             self.suboptimality = math.inf
         else:
             check_heuristic(self._heuristic, self._movement.diagonal_mode)
@@ -661,6 +667,7 @@ class AStar:
             raise _in_use_error()
         try:
             self._search = None
+            flag = NEVER if cancel is None else checked_cancel(cancel)
             grid = self._grid
             starts, goals = self._ends
             starts[0] = grid.flat_index(start, "start")
@@ -673,10 +680,10 @@ class AStar:
                 if cancel is None:
                     outcome = find_paths_(*self._own_arguments)
                 else:
-                    outcome = self._call(starts, goals, outputs, cancel)
+                    outcome = self._call(starts, goals, outputs, flag)
                 if outcome != FRESH:
                     outputs = self._make_room(outcome, outputs)
-                    self._use_outputs(self.run(starts, goals, outputs, cancel or _NEVER))
+                    self._use_outputs(self.run(starts, goals, outputs, flag))
                 return self._result(self._outputs, start, goal, grid.version)
         finally:
             self._in_use.release()
@@ -745,7 +752,7 @@ class AStar:
         cancel: CancelFlag | None = None,
         trace: SearchTrace | None = None,
     ) -> None:
-        """Begin a search in slices, in place of any other that has not been finished.
+        """Begin a search in slices; any other that has not been finished is dropped before.
 
         Parameters
         ----------
@@ -757,12 +764,13 @@ class AStar:
         CellError
             If a cell lies outside the map.
         """
+        self._search = None
         grid = self._grid
+        flag, trace = checked_cancel(cancel), checked_trace(trace)
         start_flat = grid.flat_index(start, "start")
         goal_flat = grid.flat_index(goal, "goal")
-        blocked = _checked_query_cells(grid, "blocked_cells", blocked_cells)
-        ignored = _checked_query_cells(grid, "ignored_cells", ignored_cells)
-        self._search = None
+        blocked = checked_query_cells(grid, "blocked_cells", blocked_cells)
+        ignored = checked_query_cells(grid, "ignored_cells", ignored_cells)
         if self._prepared_version != grid.version:
             self.prepare()
         request = self._request
@@ -775,9 +783,7 @@ class AStar:
             self._use_scratch(scratch)
         query = Query(start_flat, goal_flat, goal_flat % grid.width, goal_flat // grid.width)
         ends = begin_(self._terrain, request, query, self._scratch, closes, opens)
-        self._search = _Search(
-            start, goal, request, query, ends, grid.version, cancel or _NEVER, trace
-        )
+        self._search = _Search(start, goal, request, query, ends, grid.version, flag, trace)
         if not ends & START_OPEN or not (ends & GOAL_OPEN or self._allow_partial):
             self._search.is_done = True
         elif not ignored.size and self._islands and self._are_apart(start_flat, goal_flat):
@@ -1037,7 +1043,9 @@ class AStar:
     def _current(self) -> _Search:
         search = self._search
         if search is None:
-            raise InputError("search", None, "has not begun", "call begin first")
+            raise InputError(
+                "search", "AStar", "has no search in slices under way", "call begin first"
+            )
         if search.map_version != self._grid.version:
             self._search = None
             raise GridChangedError(
@@ -1141,7 +1149,7 @@ def find_path(
     start, goal : (int, int)
         Cells x and y.
     algorithm : {"astar", "dijkstra"}
-        Dijkstra's is A* with the heuristic ZERO.
+        Dijkstra's is A* with the heuristic ZERO, and without a weight.
     heuristic, weight, inexact, max_expansions, max_cost, allow_partial, islands
         As for `AStar`.
     blocked_cells, ignored_cells, cancel, trace
@@ -1168,7 +1176,12 @@ def find_path(
         raise InputError(
             "algorithm", algorithm, "is not known", f"choose one of {', '.join(ALGORITHMS)}"
         )
+    check_keywords(movement, find_path)
     if algorithm == "dijkstra":
+        if weight != 1.0:
+            raise InputError(
+                "weight", weight, "does not go with dijkstra", "leave it out, or use astar"
+            )
         if heuristic not in (None, Heuristic.ZERO):
             raise InputError(
                 "heuristic", heuristic, "does not go with dijkstra", "leave it out, or use astar"
@@ -1259,18 +1272,6 @@ def _doubled(array: NDArray[Any]) -> NDArray[Any]:
     larger = np.empty(2 * array.size, array.dtype)
     larger[: array.size] = array
     return larger
-
-
-def _checked_query_cells(grid: Grid, field: str, cells: ArrayLike | None) -> NDArray[np.int64]:
-    if cells is None:
-        return _NO_CELLS
-    flat = grid.flat_indices(cells, field)
-    if flat.size > MAX_QUERY_CELLS:
-        raise CellError(
-            field, flat.size, "is too many cells",
-            f"give at most {MAX_QUERY_CELLS}, or edit the grid",
-        )  # fmt: skip
-    return flat
 
 
 def _warm_up() -> None:

@@ -26,13 +26,14 @@ from navserver.search.astar import (
     AStar,
     Outputs,
 )
+from navserver.search.cells import paired_cells
 from navserver.search.grid import Grid
 from navserver.search.islands import islands_of
-from navserver.search.movement import Movement, MovementOptions
-from navserver.search.nodes import CancelFlag
+from navserver.search.movement import Movement, MovementOptions, check_keywords
+from navserver.search.nodes import CancelFlag, checked_cancel, unpack_cells
 from navserver.search.results import PathResult, ResultRow
-from navserver.search.validation import checked_array, checked_count
-from navserver.status import CellError, GridChangedError, InputError, Status
+from navserver.search.validation import checked_callback, checked_count, checked_flag
+from navserver.status import GridChangedError, InputError, Status
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -172,11 +173,11 @@ class BatchSearch:
             threads = os.cpu_count() or 1
         count = min(checked_count("threads", threads), 256)
         self._grid = grid
-        self._islands = bool(islands) and not options.get("allow_partial", False)
+        self._searches = [AStar(grid, **options) for _ in range(count)]
+        self._islands = checked_flag("islands", islands) and not options.get("allow_partial", False)
         self._movement = Movement(
             **{name: value for name, value in options.items() if name in _MOVEMENT_NAMES}
         )
-        self._searches = [AStar(grid, **options) for _ in range(count)]
         self._is_closed = False
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="navserver-batch")
 
@@ -228,9 +229,10 @@ class BatchSearch:
         """
         if self._is_closed:
             raise InputError("search", self, "has been closed", "make another BatchSearch")
-        starts, goals = _paired(starts, goals)
-        start_flat = self._grid.flat_indices(starts, "starts")
-        goal_flat = self._grid.flat_indices(goals, "goals")
+        flag = checked_cancel(cancel)
+        progress = checked_callback("progress", progress)
+        grid = self._grid
+        start_flat, goal_flat, _ = paired_cells(grid, starts, goals, ("starts", "goals"))
         rows = np.arange(start_flat.size)
         version = self._grid.version
         for search in self._searches:
@@ -241,7 +243,7 @@ class BatchSearch:
         summary, totals, cells = self._run(
             np.ascontiguousarray(start_flat[rows]),
             np.ascontiguousarray(goal_flat[rows]),
-            cancel or CancelFlag(),
+            flag,
             progress,
         )
         if self._grid.version != version:
@@ -256,8 +258,8 @@ class BatchSearch:
         return PathBatch(
             status=summary[:, S_STATUS].astype(np.uint8),
             detail=summary[:, S_DETAIL].astype(np.uint8),
-            starts=np.asarray(starts, np.int32).reshape(-1, 2),
-            goals=np.asarray(goals, np.int32).reshape(-1, 2),
+            starts=unpack_cells(start_flat, grid.width, grid.region_position),
+            goals=unpack_cells(goal_flat, grid.width, grid.region_position),
             cells=cells,
             offsets=offsets,
             cost=totals[:, 0],
@@ -355,19 +357,6 @@ def _spread(
     return all_summary, all_totals
 
 
-def _paired(starts: ArrayLike, goals: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    one, other = checked_array("starts", starts), checked_array("goals", goals)
-    if one.ndim == 1 and one.size == 2:
-        one = np.broadcast_to(one, (1 if other.ndim == 1 else len(other), 2))
-    if other.ndim == 1 and other.size == 2:
-        other = np.broadcast_to(other, (len(one), 2))
-    if len(one) != len(other):
-        raise CellError(
-            "goals", len(other), "cells do not go with the starts", f"give {len(one)}, or one"
-        )
-    return one, other
-
-
 def find_paths(
     grid: Grid,
     starts: ArrayLike,
@@ -412,6 +401,7 @@ def find_paths(
     >>> find_paths(Grid.filled(9, 9), (0, 0), [(8, 0), (3, 4)]).cost.round(3).tolist()
     [8.0, 5.243]
     """
+    check_keywords(movement, find_paths)
     with BatchSearch(
         grid,
         threads=threads,

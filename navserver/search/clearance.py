@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from navserver.search.bodies import WallColumns, cell_scale_of, wall_columns, wall_distances_
+from navserver.search.cells import flat_cells
 from navserver.search.derived import Change
-from navserver.search.grid import Grid
+from navserver.search.grid import Grid, checked_movement
 from navserver.search.movement import MAX_BODY, Movement, MovementOptions
-from navserver.search.validation import checked_array
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -55,11 +55,10 @@ def fits(
     >>> fits(grid, [(1, 0), (2, 0)], radius=0.5).tolist()
     [True, True]
     """
-    space = grid.space(Movement(**movement))
-    cells = checked_array("cells", cells)
-    flat = grid.flat_indices(np.atleast_2d(cells), "cells")
+    space = grid.space(checked_movement(grid, movement, fits))
+    flat, single = flat_cells(grid, "cells", cells)
     answers = space.open_table[space.cells.reshape(-1)[flat]] != 0
-    return bool(answers[0]) if cells.ndim == 1 and flat.size == 1 else answers
+    return bool(answers[0]) if single else answers
 
 
 class _HeldColumns:
@@ -117,7 +116,7 @@ def distance_to_wall(
     >>> distance_to_wall(grid, [(3, 4), (1, 6)]).tolist()
     [2.1213203435596424, 0.0]
     """
-    profile = Movement(**movement).profile
+    profile = checked_movement(grid, movement, distance_to_wall).profile
     base = Movement(profile)
     with grid.derived.lock:
         classes = grid.space(base).cells
@@ -126,10 +125,11 @@ def distance_to_wall(
             "wall columns",
             lambda _: _HeldColumns(wall_columns(grid.derived, classes, profile)),
         ).walls
-    flat = np.arange(grid.size) if cells is None else None
-    if flat is None:
-        assert cells is not None
-        flat = grid.flat_indices(np.atleast_2d(checked_array("cells", cells)), "cells")
+    single = False
+    if cells is None:
+        flat = np.arange(grid.size)
+    else:
+        flat, single = flat_cells(grid, "cells", cells)
     distances = np.empty(flat.size, np.float64)
     for begin in range(0, flat.size, _CHUNK):
         part = flat[begin : begin + _CHUNK]
@@ -140,4 +140,4 @@ def distance_to_wall(
     distances *= 0.5 * cell_scale_of(grid.transform)
     if cells is None:
         return distances.reshape(grid.height, grid.width)
-    return float(distances[0]) if np.ndim(cells) == 1 and flat.size == 1 else distances
+    return float(distances[0]) if single else distances

@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from navserver.search.costs import Terrain
 from navserver.search.moves import DiagonalMode, fill_masks_, mask_table, patch_masks_
 from navserver.search.profile import Profile
 
@@ -258,6 +259,22 @@ class DerivedArrays:
                 self._entries.move_to_end(key)
             return entry
 
+    def built(self, kind: type[D]) -> list[D]:
+        """Return all that is held of one kind.
+
+        Parameters
+        ----------
+        kind : type
+            A class.
+
+        Returns
+        -------
+        list
+            Of its objects.
+        """
+        with self.lock:
+            return [entry for entry in self._entries.values() if isinstance(entry, kind)]
+
     def _drop(self, kept_key: Hashable) -> None:
         """Make room: first spaces without dependents, then what was used longest ago."""
         while self.nbytes > self.max_bytes:
@@ -376,6 +393,8 @@ class MoveMasks:
         self._space = space
         self._table = mask_table(mode)
         self.masks = np.empty(space.cells.shape, np.uint8)
+        self.terrains: dict[Hashable, Terrain] = {}
+        """What the grid has put together around the masks, by movement; gone when they are."""
         height, width = space.cells.shape
         fill_masks_(space.cells, space.open_table, self._table, 0, 0, width, height, self.masks)
 

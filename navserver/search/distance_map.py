@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import register_warm_up
 from navserver.search.fields import count_steps_, finish_, follow_, label_sources_
-from navserver.search.grid import Grid, read_only
-from navserver.search.movement import Movement, MovementOptions
+from navserver.search.grid import Grid, checked_movement, read_only
+from navserver.search.movement import MovementOptions
 from navserver.search.nodes import CancelFlag, unpack_cells
-from navserver.search.validation import checked_number
+from navserver.search.validation import checked_flag, checked_number
 from navserver.search.wavefront import Outcome, Wavefront, checked_sources
 from navserver.status import InputError
 
@@ -216,13 +216,13 @@ def distance_map(
     >>> field.costs.tolist(), field.sources.tolist()
     ([[0.0, 1.0, 1.0, 0.0]], [[0, 0, 1, 1]])
     """
-    search = Wavefront(grid, Movement(**movement))
+    search = Wavefront(grid, checked_movement(grid, movement, distance_map))
     cells = checked_sources(search.terrain, grid, "sources", sources)
     values = checked_start_values(start_values, cells.size)
     limit = math.inf
     if max_cost is not None:
         limit = checked_number("max_cost", max_cost, 0.0, "give a number >= 0")
-    search.begin(cells, values, max_cost=limit, reverse=bool(reverse))
+    search.begin(cells, values, max_cost=limit, reverse=checked_flag("reverse", reverse))
     search.advance(cancel=cancel)
     if search.outcome == Outcome.CANCELLED:
         raise InputError("cancel", cancel, "stopped the search", "clear the flag and ask again")

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from navserver._jit import kernel, register_warm_up, subkernel
 from navserver.search.costs import Terrain, cell_cost_
 from navserver.search.fields import NO_DIRECTION, count_steps_, finish_single_, follow_
-from navserver.search.grid import Grid, read_only
+from navserver.search.grid import Grid, checked_grid, checked_movement, read_only
 from navserver.search.line_of_sight import sees_
-from navserver.search.movement import Movement, MovementOptions
+from navserver.search.movement import Movement, MovementOptions, movement_of
 from navserver.search.moves import DX, DY
 from navserver.search.nodes import CancelFlag, unpack_cells
 from navserver.search.validation import checked_points
@@ -228,7 +228,7 @@ class FlowField:
         cancel: CancelFlag | None = None,
         **movement: Unpack[MovementOptions],
     ) -> None:
-        search = Wavefront(grid, Movement(**movement))
+        search = Wavefront(grid, checked_movement(grid, movement, FlowField))
         flat = checked_sources(search.terrain, grid, "goals", goals)
         radius = _checked_radius(sight_radius)
         search.begin(flat, reverse=True)
@@ -450,7 +450,7 @@ class FlowFieldBuild:
         sight_radius: int = DEFAULT_SIGHT_RADIUS,
         **movement: Unpack[MovementOptions],
     ) -> None:
-        self._search = Wavefront(grid, Movement(**movement))
+        self._search = Wavefront(grid, checked_movement(grid, movement, FlowFieldBuild))
         self._goals = checked_sources(self._search.terrain, grid, "goals", goals)
         self._radius = _checked_radius(sight_radius)
         self._search.begin(self._goals, reverse=True)
@@ -530,7 +530,7 @@ class FlowFields:
         """Fields found."""
         self.misses = 0
         """Fields built."""
-        self._grid = grid
+        self._grid = checked_grid(grid)
         self._fields: OrderedDict[tuple[bytes, Movement, int], FlowField] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -574,7 +574,7 @@ class FlowFields:
             As for `FlowField`.
         """
         grid = self._grid
-        options = Movement(**movement)
+        options = movement_of(movement, self.get)
         radius = _checked_radius(sight_radius)
         cells = np.unique(grid.flat_indices(goals, "goals"))
         key = (cells.tobytes(), options, radius)

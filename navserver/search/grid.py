@@ -9,7 +9,7 @@ gives the cell's centre.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import index
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -20,11 +20,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from navserver.search.bodies import body_space
 from navserver.search.costs import BlockExtremes, CostModel, Terrain
 from navserver.search.derived import DerivedArrays, Edit, MoveMasks, Space
-from navserver.search.movement import Movement
+from navserver.search.movement import Movement, MovementOptions, movement_of
 from navserver.search.moves import DiagonalMode, mask_table
 from navserver.search.profile import DEFAULT_PROFILE, N_CLASSES, SOLID, Profile
 from navserver.search.validation import (
     MAX_SIDE,
+    checked_cells,
     checked_classes,
     checked_points,
     checked_position,
@@ -41,10 +42,14 @@ __all__ = [
     "DiagonalMode",
     "Grid",
     "Profile",
+    "checked_grid",
+    "checked_movement",
     "read_only",
 ]
 
 _NO_CELL_SCALE = np.empty(0, np.float32)
+# Movements whose terrain is kept for each of the grid's move masks.
+_MOST_TERRAINS = 16
 
 
 class _Target(NamedTuple):
@@ -275,24 +280,11 @@ class Grid:
         CellError
             If the shape or dtype is wrong, or a cell lies outside the map; names its row.
         """
-        try:
-            array = np.asarray(cells)
-        except ValueError:
-            raise CellError(field, cells, "is ragged", "give the shape (n, 2)") from None
-        if array.size == 0:
-            return np.empty(0, np.int64)
-        if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
-            raise CellError(
-                field,
-                f"{array.dtype} array of shape {array.shape}",
-                "is not an array of cells",
-                "give integers of shape (n, 2), columns x and y",
-            )
+        array = checked_cells(field, cells)
         ox, oy = self.region_position
-        # Unsigned 64-bit values beyond int64 turn negative here and are refused below.
-        columns = array[:, 0].astype(np.int64) - ox
-        rows = array[:, 1].astype(np.int64) - oy
-        inside = (columns >= 0) & (columns < self.width) & (rows >= 0) & (rows < self.height)
+        columns, rows = array[:, 0] - ox, array[:, 1] - oy
+        # Negative numbers are the largest unsigned ones.
+        inside = (columns.view(np.uint64) < self.width) & (rows.view(np.uint64) < self.height)
         if not inside.all():
             i = int(np.argmin(inside))
             outside = (int(array[i, 0]), int(array[i, 1]))
@@ -389,7 +381,7 @@ class Grid:
         uint8 array (height, width)
             A read-only view.
         """
-        return read_only(self._masks(Movement(profile, diagonal_mode)))
+        return read_only(self._masks(Movement(profile, diagonal_mode)).masks)
 
     # What searches ask
 
@@ -416,13 +408,15 @@ class Grid:
             lambda: body_space(self.derived, self._classes, self.transform, movement),
         )
 
-    def _masks(self, movement: Movement) -> NDArray[np.uint8]:
+    def _masks(self, movement: Movement) -> MoveMasks:
         mode = movement.diagonal_mode
+        space_key, kind = movement.space_key, ("masks", mode)
         with self.derived.lock:
+            held = self.derived.held(space_key, kind)
+            if isinstance(held, MoveMasks):
+                return held
             self.space(movement)
-            return self.derived.get(
-                movement.space_key, ("masks", mode), lambda space: MoveMasks(space, mode)
-            ).masks
+            return self.derived.get(space_key, kind, lambda space: MoveMasks(space, mode))
 
     def _overlay_rows(self, movement: Movement) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the layers that count, as rows of the stack in the order of their names."""
@@ -446,15 +440,33 @@ class Grid:
         Returns
         -------
         Terrain
-            Valid for this version of the grid.
+            Valid for this version of the grid; kept for the movements asked for last.
 
         Raises
         ------
         InputError
             If an overlay is not a layer of the grid.
         """
+        with self.derived.lock:
+            masks = self._masks(movement)
+            terrain = masks.terrains.get(movement)
+            if terrain is None:
+                terrain = self._make_terrain(movement, masks.masks)
+                while len(masks.terrains) >= _MOST_TERRAINS:
+                    del masks.terrains[next(iter(masks.terrains))]
+                masks.terrains[movement] = terrain
+            return terrain
+
+    def _forget_terrains(self) -> None:
+        """Let go of terrains whose scale or layers are no longer the grid's.
+
+        Other edits write into the arrays that they show.
+        """
+        for masks in self.derived.built(MoveMasks):
+            masks.terrains.clear()
+
+    def _make_terrain(self, movement: Movement, masks: NDArray[np.uint8]) -> Terrain:
         rows, weights = self._overlay_rows(movement)
-        masks = self._masks(movement)
         space = self.space(movement)
         costs = movement.profile.costs.astype(np.float64)
         costs[np.isinf(costs)] = 1.0
@@ -716,6 +728,7 @@ class Grid:
             else stack.reshape(len(kept), self.size)
         )
         self._layer_extremes = [BlockExtremes(self._layer(other)) for other in kept]
+        self._forget_terrains()
         self.version += 1
         return self.version
 
@@ -762,8 +775,8 @@ class Grid:
         if layers is not None and not isinstance(layers, Mapping):
             raise InputError("layers", layers, "is not a mapping", "give {name: values}")
         for name, values in (layers or {}).items():
-            if not isinstance(name, str) or not name:
-                raise InputError("layers", name, "is not a layer's name", "give a string")
+            if not _is_layer_name(name):
+                raise InputError("layers", name, "is not a layer's name", "give a text of Unicode")
             overlays[name] = self._checked(f"layers[{name!r}]", values, np.float32, target)
         return scale, overlays
 
@@ -799,6 +812,7 @@ class Grid:
         if self._scale is None:
             self._scale = np.ones((self.height, self.width), np.float32)
             self._scale_extremes = None
+            self._forget_terrains()
         self._scale[target.where] = values
         if self._scale_extremes is None:
             self._scale_extremes = BlockExtremes(self._scale)
@@ -813,6 +827,7 @@ class Grid:
             stack[:row] = self._layer_stack
             self._layer_stack = stack
             self._layer_rows[name] = row
+            self._forget_terrains()
             self._layer_extremes = [
                 BlockExtremes(self._layer(other))
                 for other in sorted(self._layer_rows, key=self._layer_rows.__getitem__)
@@ -955,6 +970,68 @@ def _rebuild(
         region_position=region_position,
         transform=transform,
     )
+
+
+def checked_grid(grid: object) -> Grid:
+    """Return a grid.
+
+    Parameters
+    ----------
+    grid : object
+        What was given.
+
+    Returns
+    -------
+    Grid
+        The same.
+
+    Raises
+    ------
+    InputError
+        If it is anything else.
+    """
+    if isinstance(grid, Grid):
+        return grid
+    raise InputError("grid", type(grid), "is not a Grid", "make one of the map first")
+
+
+def checked_movement(
+    grid: Grid, options: MovementOptions, function: Callable[..., Any]
+) -> Movement:
+    """Return the movement of a query that takes a grid and ``**movement``.
+
+    Parameters
+    ----------
+    grid : Grid
+        What was given as the grid.
+    options : MovementOptions
+        Keywords of `Movement`.
+    function : callable
+        The query; for errors.
+
+    Returns
+    -------
+    Movement
+        As `movement_of`.
+
+    Raises
+    ------
+    InputError
+        If the grid is none, or an option is unknown or out of its bounds.
+    """
+    checked_grid(grid)
+    return movement_of(options, function)
+
+
+def _is_layer_name(name: object) -> bool:
+    """Return whether a name is a text that files and hashes can hold: no lone surrogates."""
+    if not isinstance(name, str) or not name:
+        return False
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _pair(cell: Any, field: str) -> tuple[int, int]:

@@ -14,6 +14,7 @@ algorithms" (2009), section 3, for the labeling of runs.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,17 +25,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import kernel, register_warm_up, subkernel
+from navserver.search.cells import is_cell, paired_cells
 from navserver.search.derived import Change, ClassSpace, Space
-from navserver.search.grid import Grid
+from navserver.search.grid import Grid, checked_movement
 from navserver.search.movement import Movement, MovementOptions
 from navserver.search.moves import DX, DY, DiagonalMode
 from navserver.search.profile import DEFAULT_PROFILE
-from navserver.search.validation import checked_array
-from navserver.status import CellError
 
 if TYPE_CHECKING:
-    from typing import TypeGuard
-
     from typing_extensions import Unpack
 
 __all__ = [
@@ -272,6 +270,7 @@ def ring_parts(ring: int, eight: bool) -> int:
     return len(set(parts.values()))
 
 
+@functools.cache
 def ring_table(eight: bool) -> NDArray[np.uint8]:
     """Return `ring_parts` of the 256 rings.
 
@@ -879,6 +878,9 @@ def islands_of(grid: Grid, movement: Movement) -> Islands:
     """
     kind = _kind(movement)
     with grid.derived.lock:
+        held = islands_if_built(grid, movement)
+        if held is not None:
+            return held
         grid.space(movement)
         return grid.derived.get(
             movement.space_key, kind, lambda space: Islands(space, eight=kind[1] == 8)
@@ -937,31 +939,15 @@ def connected(
     >>> connected(grid, (0, 0), (1, 1), diagonal_mode=DiagonalMode.ALWAYS)
     True
     """
-    islands = islands_of(grid, Movement(**movement))
-    if _is_cell(start) and _is_cell(goal):
+    islands = islands_of(grid, checked_movement(grid, movement, connected))
+    if is_cell(start) and is_cell(goal):
         start_flat, goal_flat = grid.flat_index(start, "start"), grid.flat_index(goal, "goal")
         reach = islands.may_reach(start_flat, goal_flat)
         if reach is not Reach.UNSURE:
             return reach is Reach.CONNECTED
-    start, goal = checked_array("start", start), checked_array("goal", goal)
-    starts = grid.flat_indices(np.atleast_2d(start), "start")
-    goals = grid.flat_indices(np.atleast_2d(goal), "goal")
-    single = start.ndim == goal.ndim == 1 and starts.size == goals.size == 1
-    if starts.size != goals.size:
-        if start.ndim == 1:
-            starts = np.repeat(starts, goals.size)
-        elif goal.ndim == 1:
-            goals = np.repeat(goals, starts.size)
-        else:
-            raise CellError(
-                "goal", goals.size, "cells do not go with the starts", f"give {starts.size}, or one"
-            )
+    starts, goals, single = paired_cells(grid, start, goal)
     answers = islands.answer(starts, goals)
     return bool(answers[0]) if single else answers
-
-
-def _is_cell(cell: ArrayLike) -> TypeGuard[tuple[int, int]]:
-    return isinstance(cell, tuple) and len(cell) == 2 and isinstance(cell[0], (int, np.integer))
 
 
 def island_labels(grid: Grid, **movement: Unpack[MovementOptions]) -> NDArray[np.int32]:
@@ -984,7 +970,7 @@ def island_labels(grid: Grid, **movement: Unpack[MovementOptions]) -> NDArray[np
     >>> island_labels(Grid.from_blocked([[False, True, False], [True, False, False]])).tolist()
     [[1, 0, 2], [0, 2, 2]]
     """
-    return islands_of(grid, Movement(**movement)).labels()
+    return islands_of(grid, checked_movement(grid, movement, island_labels)).labels()
 
 
 def _warm_up() -> None:

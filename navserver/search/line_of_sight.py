@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import kernel, register_warm_up, subkernel
-from navserver.search.grid import Grid
+from navserver.search.cells import paired_cells
+from navserver.search.grid import Grid, checked_movement
 from navserver.search.movement import Movement, MovementOptions
-from navserver.search.validation import checked_array, checked_points
+from navserver.search.validation import checked_array, checked_flag, checked_points
 from navserver.status import CellError, InputError
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def line_of_sight(
     grid : Grid
         The map.
     start, goal : (int, int) or array-like of int, shape (n, 2)
-        Cells; one pair, or n pairs.
+        Cells; one pair, n pairs, or one cell against n.
     **movement
         Keywords of `Movement`; ``profile`` says which cells block, ``diagonal_mode`` rules at
         corners.
@@ -163,15 +164,8 @@ def line_of_sight(
     >>> line_of_sight(grid, (0, 0), (1, 1), diagonal_mode=DiagonalMode.ALWAYS)
     True
     """
-    start, goal = checked_array("start", start), checked_array("goal", goal)
-    single = start.ndim == goal.ndim == 1
-    starts = grid.flat_indices(np.atleast_2d(start), "start")
-    goals = grid.flat_indices(np.atleast_2d(goal), "goal")
-    if starts.size != goals.size:
-        raise CellError(
-            "goal", goals.size, "cells do not go with the starts", f"give {starts.size}"
-        )
-    terrain = grid.terrain(Movement(**movement))
+    terrain = grid.terrain(checked_movement(grid, movement, line_of_sight))
+    starts, goals, single = paired_cells(grid, start, goal)
     visible = np.empty(starts.size, np.bool_)
     line_of_sight_(
         terrain.masks, terrain.space, terrain.open_table, grid.width, starts, goals, visible
@@ -459,7 +453,9 @@ def raycast(
     >>> hit.reached, hit.cell, hit.normal, round(hit.point[0], 3)
     (False, (3, 0), (-1, 0), 2.5)
     """
-    hits = raycasts(grid, [start], [end], world=world, **movement)
+    options = checked_movement(grid, movement, raycast)
+    ends = (_one_point("start", start), _one_point("end", end))
+    hits = _cast(grid, options, *ends, world, ("start", "end"))
     x, y = hits.points[0].tolist()
     column, row = hits.cells[0].tolist()
     right, down = hits.normals[0].tolist()
@@ -504,18 +500,47 @@ def raycasts(
     >>> raycasts(grid, [(0, 0), (0, 0)], [(2, 0), (2, 5)]).reached.tolist()
     [True, False]
     """
-    origins = _checked_rays(grid, "starts", starts, world)
-    targets = _checked_rays(grid, "ends", ends, world)
+    options = checked_movement(grid, movement, raycasts)
+    origins, targets = _many_points("starts", starts), _many_points("ends", ends)
+    if len(origins) != len(targets):
+        raise InputError("ends", len(targets), "do not go with the starts", f"give {len(origins)}")
+    return _cast(grid, options, origins, targets, world, ("starts[{}]", "ends[{}]"))
+
+
+def _one_point(field: str, point: ArrayLike) -> NDArray[np.float64]:
+    array = checked_points(field, point)
+    if array.ndim != 1:
+        raise InputError(field, array.shape, "is not the shape of a point", "give x and y")
+    return array[np.newaxis]
+
+
+def _many_points(field: str, points: ArrayLike) -> NDArray[np.float64]:
+    array = checked_array(field, points)
+    array = checked_points(field, array) if array.size else np.empty((0, 2))
+    if array.ndim != 2:
+        raise InputError(field, array.shape, "is not a shape of points", "give the shape (n, 2)")
+    return array
+
+
+def _cast(
+    grid: Grid,
+    movement: Movement,
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    world: bool,
+    fields: tuple[str, str],
+) -> RayHits:
+    """Follow rays; `fields` names the points of a row in errors."""
+    world = checked_flag("world", world)
+    origins, targets = (_in_cells(grid, points, world) for points in (starts, ends))
     n_rays = len(origins)
-    if n_rays != len(targets):
-        raise InputError("ends", len(targets), "do not go with the starts", f"give {n_rays}")
     hits = RayHits(
         np.empty(n_rays, np.bool_),
         np.empty((n_rays, 2), np.float64),
         np.empty((n_rays, 2), np.int32),
         np.empty((n_rays, 2), np.int8),
     )
-    terrain = grid.terrain(Movement(**movement))
+    terrain = grid.terrain(movement)
     bad = raycasts_(
         terrain.masks,
         terrain.space,
@@ -531,25 +556,22 @@ def raycasts(
         hits.normals,
     )
     if bad >= 0:
-        pair = (tuple(origins[bad].tolist()), tuple(targets[bad].tolist()))
+        # Ends may lie anywhere, as long as there is a direction towards them.
+        at_end = not np.isfinite(targets[bad]).all()
         raise CellError(
-            f"starts[{bad}] and ends[{bad}]",
-            pair,
-            "is not a ray from a point of the map",
-            "give finite numbers, and a start on one of its cells",
+            fields[at_end].format(bad),
+            tuple((ends if at_end else starts)[bad].tolist()),
+            "is not finite" if at_end else "is not a point of the map",
+            "give finite numbers" if at_end else "start a ray on one of its cells",
         )
     return hits._replace(points=grid.cell_to_world(hits.points)) if world else hits
 
 
-def _checked_rays(grid: Grid, field: str, points: ArrayLike, world: bool) -> NDArray[np.float64]:
-    array = checked_array(field, points)
-    array = checked_points(field, array) if array.size else np.empty((0, 2))
-    if array.ndim != 2:
-        raise InputError(field, array.shape, "is not a shape of points", "give the shape (n, 2)")
+def _in_cells(grid: Grid, points: NDArray[np.float64], world: bool) -> NDArray[np.float64]:
     if world:
         with np.errstate(invalid="ignore", over="ignore"):
-            array = grid.world_to_cell_space(array)
-    array = np.ascontiguousarray(array)
+            points = grid.world_to_cell_space(points)
+    array = np.ascontiguousarray(points)
     # Arrays that cannot be written have another type to a kernel.
     return array if array.flags.writeable else array.copy()
 

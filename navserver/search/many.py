@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from navserver._jit import kernel, register_warm_up, subkernel
 from navserver.search.costs import MEAN, PRODUCT, SQRT2, Terrain, cell_cost_
 from navserver.search.fields import NO_DIRECTION
-from navserver.search.grid import Grid
-from navserver.search.movement import Movement, MovementOptions
+from navserver.search.grid import Grid, checked_movement
+from navserver.search.movement import MovementOptions, check_keywords
 from navserver.search.moves import DX, DY
 from navserver.search.nodes import CancelFlag, SearchMetrics, unpack_cells
 from navserver.search.results import PathResult, ResultRow
@@ -234,7 +234,7 @@ class OneToMany:
 
     def __init__(self, grid: Grid, **movement: Unpack[MovementOptions]) -> None:
         self._grid = grid
-        self._search = Wavefront(grid, Movement(**movement), record=True)
+        self._search = Wavefront(grid, checked_movement(grid, movement, OneToMany), record=True)
 
     @property
     def _terrain(self) -> Terrain:
@@ -482,6 +482,7 @@ def reachable(
     >>> len(area), area.path_to((6, 4)).tolist()
     (21, [[4, 4], [5, 4], [6, 4]])
     """
+    check_keywords(movement, reachable)
     return OneToMany(grid, **movement).reachable(start, budget, cancel=cancel)
 
 
@@ -529,6 +530,7 @@ def nearest_goal(
     >>> nearest_goal(Grid.filled(9, 1), (3, 0), [(8, 0), (0, 0)]).index
     1
     """
+    check_keywords(movement, nearest_goal)
     return OneToMany(grid, **movement).nearest_goal(start, goals, cancel=cancel)
 
 
@@ -573,6 +575,7 @@ def cost_matrix(
     >>> cost_matrix(Grid.filled(4, 1), [(0, 0), (1, 0)], [(3, 0)]).tolist()
     [[3.0], [2.0]]
     """
+    check_keywords(movement, cost_matrix)
     return OneToMany(grid, **movement).cost_matrix(starts, goals, cancel=cancel)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, TypedDict
 
 import numpy as np
@@ -12,9 +15,9 @@ from navserver.search.costs import CostModel
 from navserver.search.moves import DiagonalMode
 from navserver.search.profile import DEFAULT_PROFILE, Profile
 from navserver.search.validation import checked_enum, checked_number, checked_weight
-from navserver.status import InputError
+from navserver.status import InputError, KeywordError
 
-__all__ = ["MAX_BODY", "Movement", "MovementOptions"]
+__all__ = ["MAX_BODY", "Movement", "MovementOptions", "check_keywords", "movement_of"]
 
 MAX_BODY = 32
 """Most cells of a square body's side, and of a disc's radius."""
@@ -115,3 +118,75 @@ def _checked_overlays(overlays: object) -> tuple[tuple[str, float], ...]:
             raise InputError("overlays", name, "is not a layer's name", "give a string")
         pairs[name] = checked_weight(f"overlays[{name!r}]", weight)
     return tuple(sorted((name, weight) for name, weight in pairs.items() if weight > 0.0))
+
+
+_KEYWORDS = MovementOptions.__annotations__.keys()
+
+
+def check_keywords(options: Mapping[str, Any], function: Callable[..., Any]) -> None:
+    """Refuse keywords that `Movement` does not have.
+
+    Parameters
+    ----------
+    options : mapping
+        What a function has taken as ``**movement``.
+    function : callable
+        The function or class, whose own keywords a slip may have meant.
+
+    Raises
+    ------
+    KeywordError
+        Names the first one, and the keyword most like it.
+    """
+    if options.keys() <= _KEYWORDS:
+        return
+    name = next(name for name in options if name not in _KEYWORDS)
+    own = inspect.signature(function).parameters.values()
+    known = [parameter.name for parameter in own if parameter.kind != parameter.VAR_KEYWORD]
+    known += [keyword for keyword in _KEYWORDS if keyword not in known]
+    alike = get_close_matches(name, known, 1)
+    raise KeywordError(
+        name,
+        options[name],
+        f"is for a keyword that {function.__name__} does not have",
+        f"did you mean {alike[0]}?" if alike else f"use {', '.join(known)}",
+    )
+
+
+def movement_of(options: MovementOptions, function: Callable[..., Any]) -> Movement:
+    """Return the movement that a query's keywords state.
+
+    Parameters
+    ----------
+    options : MovementOptions
+        Keywords of `Movement`.
+    function : callable
+        The function or class that has taken them; for errors.
+
+    Returns
+    -------
+    Movement
+        The same object for the same keywords, as long as they are among the last ones asked for:
+        to make one takes longer than to answer many a query.
+
+    Raises
+    ------
+    InputError
+        If an option is out of its bounds.
+    KeywordError
+        If it is no option.
+    """
+    overlays = options.get("overlays")
+    if type(overlays) is dict:
+        options = {**options, "overlays": tuple(overlays.items())}  # type: ignore[typeddict-item]
+    try:
+        return _kept_movement(**options)
+    except TypeError:
+        # No option, or nothing that could be looked up.
+        check_keywords(options, function)
+        return Movement(**options)
+
+
+@functools.lru_cache(maxsize=64, typed=True)
+def _kept_movement(**options: Any) -> Movement:
+    return Movement(**options)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from navserver._jit import kernel, register_warm_up
-from navserver.search.grid import Grid
+from navserver.search.grid import Grid, checked_movement
 from navserver.search.islands import IslandArrays, find_island_, islands_of
-from navserver.search.movement import Movement, MovementOptions
+from navserver.search.movement import MovementOptions
 from navserver.search.nodes import unpack_cells
 from navserver.search.validation import checked_count, checked_number, checked_position
 from navserver.status import CellError, InputError
@@ -171,9 +171,9 @@ def nearest_walkable(
     >>> nearest_walkable(grid, (0, 0), max_distance=1.0) is None
     True
     """
+    space = grid.space(checked_movement(grid, movement, nearest_walkable))
     x, y = _checked_target(grid, "cell", cell)
     max_squared = _checked_distance(max_distance)
-    space = grid.space(Movement(**movement))
     flat = nearest_(space.cells, space.open_table, _NO_ISLANDS, 0, x, y, max_squared)
     return _as_cell(grid, flat)
 
@@ -218,10 +218,10 @@ def nearest_reachable(
     >>> nearest_reachable(grid, (0, 0), (3, 0))
     (1, 0)
     """
+    options = checked_movement(grid, movement, nearest_reachable)
     start_flat = grid.flat_index(start, "start")
     x, y = _checked_target(grid, "target", target)
     max_squared = _checked_distance(max_distance)
-    options = Movement(**movement)
     space = grid.space(options)
     islands = islands_of(grid, options)
     with islands.settled() as arrays:
@@ -283,6 +283,7 @@ def random_reachable(
     >>> sorted(set(random_reachable(grid, (0, 0), seed=1, count=50)[:, 0].tolist()))
     [0, 1]
     """
+    options = checked_movement(grid, movement, random_reachable)
     start_flat = grid.flat_index(start, "start")
     if not isinstance(seed, (int, np.integer)):
         raise InputError("seed", seed, "is not an integer", "give any integer")
@@ -290,7 +291,7 @@ def random_reachable(
     if count > MAX_COUNT:
         raise InputError("count", count, "is too many cells", f"give at most {MAX_COUNT}")
     picked: NDArray[np.int64] = np.empty(0, np.int64)
-    with islands_of(grid, Movement(**movement)).settled() as arrays:
+    with islands_of(grid, options).settled() as arrays:
         island = _island_at(arrays, start_flat)
         if island == 0:
             return np.empty((0, 2), np.int32)

@@ -18,11 +18,14 @@ from navserver.search.costs import Terrain
 from navserver.status import InputError
 
 __all__ = [
+    "NEVER",
     "CancelFlag",
     "OpenList",
     "SearchMetrics",
     "SearchTrace",
     "TraceArrays",
+    "checked_cancel",
+    "checked_trace",
     "override_nodes_",
     "pop_open_",
     "push_open_",
@@ -204,6 +207,58 @@ class CancelFlag:
     def clear(self) -> None:
         """Make the flag ready for another search."""
         self.array[0] = 0
+
+
+NEVER = CancelFlag()
+"""The flag of searches that nobody stops."""
+
+
+def checked_cancel(cancel: CancelFlag | None) -> CancelFlag:
+    """Return the flag that a search looks at.
+
+    Parameters
+    ----------
+    cancel : CancelFlag or None
+        What was given.
+
+    Returns
+    -------
+    CancelFlag
+        `NEVER` for None.
+
+    Raises
+    ------
+    InputError
+        If it is anything else.
+    """
+    if cancel is None:
+        return NEVER
+    if isinstance(cancel, CancelFlag):
+        return cancel
+    raise InputError("cancel", cancel, "is not a CancelFlag", "make one, and set it to stop")
+
+
+def checked_trace(trace: SearchTrace | None) -> SearchTrace | None:
+    """Return what receives the expansions of a search.
+
+    Parameters
+    ----------
+    trace : SearchTrace or None
+        What was given.
+
+    Returns
+    -------
+    SearchTrace or None
+        The same.
+
+    Raises
+    ------
+    InputError
+        If it is anything else.
+    """
+    if trace is None or isinstance(trace, SearchTrace):
+        return trace
+    raise InputError("trace", trace, "is not a SearchTrace", "make one of a capacity")
 
 
 def unpack_cells(flat: NDArray[np.int64], width: int, origin: tuple[int, int]) -> NDArray[np.int32]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from navserver._jit import kernel, register_warm_up
 from navserver.search.bodies import disc_limit
-from navserver.search.grid import Grid
+from navserver.search.grid import Grid, checked_movement
 from navserver.search.movement import Movement, MovementOptions
 from navserver.search.moves import DX, DY, DiagonalMode
 from navserver.search.nodes import unpack_cells
@@ -139,7 +139,7 @@ def what_opens(
     """
     start_flat = grid.flat_index(start, "start")
     goal_flat = grid.flat_index(goal, "goal")
-    options = Movement(**movement)
+    options = checked_movement(grid, movement, what_opens)
     if options.size > 1:
         raise InputError("size", options.size, "is more than one cell", "leave it out")
     if options.radius > 0.0 and disc_limit(options.radius, grid.transform) > 1:

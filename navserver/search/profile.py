@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,7 +43,7 @@ class Profile:
     inf
     """
 
-    __slots__ = ("_hash", "blocked_key", "costs")
+    __slots__ = ("_key", "blocked_key", "costs")
 
     def __init__(
         self, costs: Mapping[int, float] | ArrayLike | None = None, *, default: float = 1.0
@@ -63,15 +64,19 @@ class Profile:
         """float32 array of 256 costs, read-only."""
         self.blocked_key: bytes = np.packbits(np.isinf(table)).tobytes()
         """The set of blocking classes as 256 bits: equal for profiles that block alike."""
-        self._hash = hash(table.tobytes())
+        self._key = table.tobytes()
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other is a profile of equal costs."""
-        return isinstance(other, Profile) and bool(np.array_equal(self.costs, other.costs))
+        return self is other or (isinstance(other, Profile) and self._key == other._key)
 
     def __hash__(self) -> int:
         """Return a hash of the costs."""
-        return self._hash
+        return hash(self._key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what pickling and the copy module rebuild it from, read-only and hashed again."""
+        return Profile, (self.costs,)
 
     def __repr__(self) -> str:
         """Return the constructor call that names the fewest classes."""

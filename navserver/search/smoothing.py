@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import kernel, register_warm_up, subkernel
 from navserver.search.costs import PRODUCT, Terrain
-from navserver.search.grid import Grid
+from navserver.search.grid import Grid, checked_movement
 from navserver.search.line_of_sight import (
     ARRIVED,
     follow_,
@@ -28,6 +28,8 @@ from navserver.search.line_of_sight import (
 )
 from navserver.search.movement import Movement, MovementOptions
 from navserver.search.nodes import unpack_cells
+from navserver.search.overrides import checked_query_cells, overridden_masks
+from navserver.search.validation import checked_cells, checked_flag
 from navserver.status import CellError, InputError
 
 if TYPE_CHECKING:
@@ -286,7 +288,13 @@ def round_paths_(
 
 
 def pull_string(
-    grid: Grid, cells: ArrayLike, *, keep_costs: bool = True, **movement: Unpack[MovementOptions]
+    grid: Grid,
+    cells: ArrayLike,
+    *,
+    keep_costs: bool = True,
+    blocked_cells: ArrayLike | None = None,
+    ignored_cells: ArrayLike | None = None,
+    **movement: Unpack[MovementOptions],
 ) -> NDArray[np.int32]:
     """Pull a path straight: leave out cells as long as a free straight line joins the rest.
 
@@ -301,6 +309,8 @@ def pull_string(
         the stretch of path it replaces. Both are measured in one way, whatever the cost model:
         the length of the line in each cell times the cell's cost (PRODUCT: its cost squared).
         Without it a straight line may cross what the path went around because it is costly.
+    blocked_cells, ignored_cells : array-like of int, shape (n, 2), optional
+        Those of the query that found the path, see `AStar.find_path`.
     **movement
         Keywords of `Movement`: what blocks, who may pass exactly through a corner, and the costs.
 
@@ -318,9 +328,10 @@ def pull_string(
     -----
     From each cell that stays, cells 2, 4, 8, ... ahead are tried as long as they may be joined;
     then all cells back from the first that may not. Cells that follow one another are never
-    parted, so a path that crosses walls, such as one with ignored cells, keeps those steps; every
-    other segment has `line_of_sight`. Never longer than the path. 2 to 20 us for paths of 150 to
-    1,000 cells; O(n d) at worst with d cells the longest segment.
+    parted, so a path that crosses walls keeps those steps; every other segment has
+    `line_of_sight`. Never longer than the path. 2 to 20 us for paths of 150 to 1,000 cells;
+    O(n d) at worst with d cells the longest segment. Cells of the query take the time to copy
+    a byte for each cell of the map.
 
     Examples
     --------
@@ -328,7 +339,15 @@ def pull_string(
     >>> pull_string(grid, [(0, 0), (1, 1), (2, 2), (3, 2), (4, 2)]).tolist()
     [[0, 0], [4, 2]]
     """
-    pulled, _ = pull_strings(grid, cells, _one_path(cells), keep_costs=keep_costs, **movement)
+    pulled, _ = pull_strings(
+        grid,
+        cells,
+        _one_path(cells),
+        keep_costs=keep_costs,
+        blocked_cells=blocked_cells,
+        ignored_cells=ignored_cells,
+        **movement,
+    )
     return pulled
 
 
@@ -338,6 +357,8 @@ def pull_strings(
     offsets: ArrayLike,
     *,
     keep_costs: bool = True,
+    blocked_cells: ArrayLike | None = None,
+    ignored_cells: ArrayLike | None = None,
     **movement: Unpack[MovementOptions],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Pull many paths straight.
@@ -350,7 +371,7 @@ def pull_strings(
         The cells of all paths.
     offsets : array-like of int, shape (paths + 1,)
         From 0 to n; an empty path stays empty.
-    keep_costs : bool
+    keep_costs, blocked_cells, ignored_cells
         As for `pull_string`.
     **movement
         Keywords of `Movement`.
@@ -374,12 +395,15 @@ def pull_strings(
     >>> cells.tolist(), offsets.tolist()
     ([[0, 0], [2, 0], [1, 0]], [0, 2, 3])
     """
+    options = checked_movement(grid, movement, pull_strings)
     flat = grid.flat_indices(cells)
     begins = _checked_offsets(offsets, flat.size)
-    movements = Movement(**movement)
-    terrain = grid.terrain(movements)
+    terrain, ignoring = _terrain_seen(grid, options, blocked_cells, ignored_cells)
     # Where every cell costs the same, a straight line never costs more.
-    keep_costs = bool(keep_costs) and grid.uniform_cost(movements) is None
+    keep_costs = checked_flag("keep_costs", keep_costs)
+    if keep_costs:
+        least, greatest = grid.cost_range(options, ignoring=ignoring)
+        keep_costs = least != greatest
     pulled = np.empty(flat.size, np.int64)
     pulled_offsets = np.empty(begins.size, np.int64)
     costs = np.empty(flat.size if keep_costs else 0, np.float64)
@@ -458,7 +482,13 @@ def simplify_paths(
 
 
 def round_path(
-    grid: Grid, cells: ArrayLike, *, samples: int = 8, **movement: Unpack[MovementOptions]
+    grid: Grid,
+    cells: ArrayLike,
+    *,
+    samples: int = 8,
+    blocked_cells: ArrayLike | None = None,
+    ignored_cells: ArrayLike | None = None,
+    **movement: Unpack[MovementOptions],
 ) -> NDArray[np.float64]:
     """Round a path: a centripetal Catmull-Rom curve through its cells that touches no wall.
 
@@ -470,6 +500,8 @@ def round_path(
         A path, best one that was pulled straight.
     samples : int
         Points from one cell of the path to the next, 1 to 1,024; 1 leaves it as it is.
+    blocked_cells, ignored_cells : array-like of int, shape (n, 2), optional
+        Those of the query that found the path, see `AStar.find_path`.
     **movement
         Keywords of `Movement`: what blocks the body.
 
@@ -496,7 +528,15 @@ def round_path(
     >>> round_path(Grid.filled(5, 5), [(0, 0), (4, 0), (4, 4)], samples=2).tolist()
     [[0.0, 0.0], [2.25, -0.25], [4.0, 0.0], [4.25, 1.75], [4.0, 4.0]]
     """
-    points, _ = round_paths(grid, cells, _one_path(cells), samples=samples, **movement)
+    points, _ = round_paths(
+        grid,
+        cells,
+        _one_path(cells),
+        samples=samples,
+        blocked_cells=blocked_cells,
+        ignored_cells=ignored_cells,
+        **movement,
+    )
     return points
 
 
@@ -506,6 +546,8 @@ def round_paths(
     offsets: ArrayLike,
     *,
     samples: int = 8,
+    blocked_cells: ArrayLike | None = None,
+    ignored_cells: ArrayLike | None = None,
     **movement: Unpack[MovementOptions],
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Round many paths.
@@ -518,7 +560,7 @@ def round_paths(
         The cells of all paths.
     offsets : array-like of int, shape (paths + 1,)
         From 0 to n; an empty path stays empty.
-    samples : int
+    samples, blocked_cells, ignored_cells
         As for `round_path`.
     **movement
         Keywords of `Movement`.
@@ -542,11 +584,12 @@ def round_paths(
     >>> len(points), offsets.tolist()
     (10, [0, 9, 10])
     """
+    options = checked_movement(grid, movement, round_paths)
     if not isinstance(samples, (int, np.integer)) or not 1 <= samples <= MAX_SAMPLES:
         raise InputError("samples", samples, "is out of bounds", f"give 1 to {MAX_SAMPLES}")
     flat = grid.flat_indices(cells)
     begins = _checked_offsets(offsets, flat.size)
-    terrain = grid.terrain(Movement(**movement))
+    terrain, _ = _terrain_seen(grid, options, blocked_cells, ignored_cells)
     points = np.empty((flat.size * int(samples), 2), np.float64)
     point_offsets = np.empty(begins.size, np.int64)
     round_paths_(
@@ -562,6 +605,21 @@ def round_paths(
     return points[: point_offsets[-1]].copy(), point_offsets
 
 
+def _terrain_seen(
+    grid: Grid,
+    movement: Movement,
+    blocked_cells: ArrayLike | None,
+    ignored_cells: ArrayLike | None,
+) -> tuple[Terrain, bool]:
+    """Return the terrain with the masks of a query, and whether blocked cells may be entered."""
+    terrain = grid.terrain(movement)
+    blocked = checked_query_cells(grid, "blocked_cells", blocked_cells)
+    ignored = checked_query_cells(grid, "ignored_cells", ignored_cells)
+    if blocked.size or ignored.size:
+        terrain = terrain._replace(masks=overridden_masks(grid, movement, blocked, ignored))
+    return terrain, ignored.size > 0
+
+
 def _one_path(cells: ArrayLike) -> NDArray[np.int64]:
     try:
         return np.array([0, len(cells)], np.int64)  # type: ignore[arg-type]
@@ -570,20 +628,8 @@ def _one_path(cells: ArrayLike) -> NDArray[np.int64]:
 
 
 def _checked_cells(cells: ArrayLike) -> NDArray[np.int64]:
-    try:
-        array = np.asarray(cells)
-    except ValueError:
-        raise CellError("cells", cells, "is ragged", "give the shape (n, 2)") from None
-    if array.size == 0:
-        return np.empty((0, 2), np.int64)
-    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
-        raise CellError(
-            "cells",
-            f"{array.dtype} array of shape {array.shape}",
-            "is not an array of cells",
-            "give integers of shape (n, 2), columns x and y",
-        )
-    if np.abs(array.astype(np.float64)).max() > _MAX_EXTENT:
+    array = checked_cells("cells", cells)
+    if array.size and np.abs(array.astype(np.float64)).max() > _MAX_EXTENT:
         raise CellError("cells", array.tolist(), "are too far out", "stay within -2**30..2**30")
     return np.ascontiguousarray(array, np.int64)
 

@@ -18,9 +18,12 @@ __all__ = [
     "MAX_SIDE",
     "UNLIMITED",
     "checked_array",
+    "checked_callback",
+    "checked_cells",
     "checked_classes",
     "checked_count",
     "checked_enum",
+    "checked_flag",
     "checked_number",
     "checked_points",
     "checked_position",
@@ -37,6 +40,7 @@ UNLIMITED = 1 << 62
 
 _LARGEST = sys.float_info.max
 
+C = TypeVar("C", bound=Callable[..., object])
 E = TypeVar("E", bound=Enum)
 
 
@@ -101,6 +105,41 @@ def checked_array(field: str, cells: ArrayLike) -> NDArray[Any]:
             field, cells, "is not a list of cells", "give integers of shape (n, 2), or one (x, y)"
         )
     return array
+
+
+def checked_cells(field: str, cells: ArrayLike) -> NDArray[np.int64]:
+    """Return cells as an array of columns x and y, wherever they lie.
+
+    Parameters
+    ----------
+    field : str
+        How an error names them.
+    cells : array-like
+        What was given; an empty one is no cells, whatever its shape.
+
+    Returns
+    -------
+    int64 array (n, 2)
+        Perhaps the array given.
+
+    Raises
+    ------
+    CellError
+        If the shape or the dtype is another, or a number is beyond int64.
+    """
+    array = checked_array(field, cells)
+    if array.size == 0:
+        return np.empty((0, 2), np.int64)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        raise CellError(
+            field,
+            f"{array.dtype} array of shape {array.shape}",
+            "is not an array of cells",
+            "give integers of shape (n, 2), columns x and y",
+        )
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+        raise CellError(field, array.max().item(), "is too far out", "stay within -2**30..2**30")
+    return array.astype(np.int64, copy=False)
 
 
 def checked_points(field: str, points: ArrayLike) -> NDArray[np.float64]:
@@ -346,6 +385,58 @@ def checked_enum(field: str, value: object, kind: type[E]) -> E:
         raise InputError(
             field, value, f"is not a {kind.__name__}", f"choose one of {names}"
         ) from None
+
+
+def checked_flag(field: str, value: object) -> bool:
+    """Return a truth value.
+
+    Parameters
+    ----------
+    field : str
+        How an error names it.
+    value : object
+        What was given; 0 and 1 are taken as well.
+
+    Returns
+    -------
+    bool
+        The value.
+
+    Raises
+    ------
+    InputError
+        Otherwise: a text or an array is more likely a slip than a choice.
+    """
+    if isinstance(value, (bool, np.bool_)) or (
+        isinstance(value, (int, np.integer)) and 0 <= value <= 1
+    ):
+        return bool(value)
+    raise InputError(field, value, "is not a truth value", "give True or False")
+
+
+def checked_callback(field: str, value: C | None) -> C | None:
+    """Return a function to be called, or None.
+
+    Parameters
+    ----------
+    field : str
+        How an error names it.
+    value : callable or None
+        What was given.
+
+    Returns
+    -------
+    callable or None
+        The same.
+
+    Raises
+    ------
+    InputError
+        If it cannot be called.
+    """
+    if value is None or callable(value):
+        return value
+    raise InputError(field, value, "cannot be called", "give a function, or leave it out")
 
 
 def checked_number(field: str, value: object, least: float, remedy: str) -> float:

@@ -54,7 +54,7 @@ from navserver.search.fields import (
 from navserver.search.grid import Grid
 from navserver.search.movement import Movement
 from navserver.search.moves import DX, DY, DiagonalMode
-from navserver.search.nodes import CancelFlag, SearchMetrics
+from navserver.search.nodes import CancelFlag, SearchMetrics, checked_cancel
 from navserver.search.validation import UNLIMITED
 from navserver.status import GridChangedError, InputError
 
@@ -121,7 +121,6 @@ def checked_sources(
 
 
 _NO_CELLS = np.empty(0, np.int64)
-_NEVER = CancelFlag()
 
 
 class Wavefront:
@@ -324,7 +323,7 @@ class Wavefront:
             raise InputError("budget", budget, "is not a number of cells", "give 1 or more")
         if self.outcome != Outcome.RUNNING:
             return True
-        flag = (cancel or _NEVER).array
+        flag = checked_cancel(cancel).array
         last = min(int(self._counters[EXPANDED]) + int(budget), UNLIMITED)
         while True:
             left = max(last - int(self._counters[EXPANDED]), 0)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from navserver.search.astar import S_COUNT, S_DETAIL, S_EXPANDED, S_STATUS
+from navserver.search.cells import paired_cells
 from navserver.search.grid import Grid
 from navserver.search.nodes import CancelFlag, SearchTrace, unpack_cells
 from navserver.search.results import PathResult
-from navserver.search.validation import checked_array
 from navserver.service.path_queue import Lane
 from navserver.service.path_tickets import TRIAL_EXPANSIONS, Job, PathTicket, is_cut_short
 from navserver.service.pending import Desk, Pending
@@ -31,7 +31,7 @@ from navserver.service.requests import (
 )
 from navserver.service.work import FieldState, FieldUnit, TrialUnit, WorkUnit
 from navserver.service.world import World
-from navserver.status import CellError, Detail
+from navserver.status import Detail
 
 __all__ = ["BatchTicket", "FieldTicket", "RowTicket"]
 
@@ -537,16 +537,8 @@ class FieldTicket(Pending):
 
 def _flat_ends(grid: Grid, request: BatchRequest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return starts and goals as flat cells of equal number."""
-    starts, goals = checked_array("starts", request.starts), checked_array("goals", request.goals)
-    if starts.ndim == 1 and starts.size == 2:
-        starts = np.broadcast_to(starts, (1 if goals.ndim == 1 else len(goals), 2))
-    if goals.ndim == 1 and goals.size == 2:
-        goals = np.broadcast_to(goals, (len(starts), 2))
-    if len(starts) != len(goals):
-        raise CellError(
-            "goals", len(goals), "cells do not go with the starts", f"give {len(starts)}, or one"
-        )
-    return grid.flat_indices(starts, "starts"), grid.flat_indices(goals, "goals")
+    starts, goals, _ = paired_cells(grid, request.starts, request.goals, ("starts", "goals"))
+    return starts, goals
 
 
 def _distances(

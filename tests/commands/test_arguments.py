@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable
 
 import pytest
 
@@ -18,10 +19,12 @@ from navserver.commands.arguments import (
     as_seed,
     choices_of,
     finite,
+    in_options,
     protect_cells,
     shown_name,
 )
 from navserver.search.grid import DiagonalMode
+from navserver.status import InputError
 
 
 @pytest.mark.parametrize(
@@ -32,12 +35,17 @@ def test_cells(text: str, cell: tuple[int, int]) -> None:
     assert as_cell(text) == cell
 
 
-@pytest.mark.parametrize(
-    "text", ["", "3", "3,", "3,4,5", "3.0,4", "a,b", "3 4", "٣,٤", "1" * 11 + ",1"]
-)
+@pytest.mark.parametrize("text", ["", "3", "3,", "3,4,5", "3.0,4", "a,b", "3 4", "٣,٤"])
 def test_what_is_no_cell(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="is not a cell; give X,Y"):
         as_cell(text)
+
+
+def test_cells_that_no_map_has() -> None:
+    assert as_cell("-9999999999,1") == (-9999999999, 1)
+    for text in ("1" * 11 + ",1", "0,-" + "1" * 5000):
+        with pytest.raises(argparse.ArgumentTypeError, match=r"is too far out; stay within"):
+            as_cell(text)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +109,14 @@ def test_numbers() -> None:
             as_positive(text)
 
 
+@pytest.mark.parametrize("read", [as_positive, as_seed])
+def test_numbers_too_large(read: Callable[[str], int]) -> None:
+    assert read("9" * 18) == read("000" + "9" * 18) == 10**18 - 1
+    for text in ("1" + "0" * 18, "9" * 20, "9" * 5000):
+        with pytest.raises(argparse.ArgumentTypeError, match=f"large; give at most {'9' * 18}"):
+            read(text)
+
+
 def test_names_in_any_case_with_hyphens_or_underscores() -> None:
     names = [shown_name(mode) for mode in DiagonalMode]
     read = as_name(names)
@@ -116,3 +132,40 @@ def test_parser_raises_one_line() -> None:
     parser.add_argument("--longest")
     with pytest.raises(UsageError, match=r"^unrecognized arguments: --long=1; see p --help$"):
         parser.parse_args(["--long=1"])
+
+
+def options_of(*arguments: str) -> dict[str, str]:
+    """What a command with a subcommand says of its options."""
+    parser = Parser(prog="p")
+    parser.add_argument("--outer")
+    commands = parser.add_subparsers(parser_class=Parser)
+    command = commands.add_parser("ask")
+    for option, name in (("--from", "start"), ("--to", "goals"), ("--class-cost", "class_costs")):
+        command.add_argument(option, dest=name)
+    command.add_argument("--inexact", action="store_true")
+    options: dict[str, str] = parser.parse_args([*arguments]).options
+    return options
+
+
+@pytest.mark.parametrize(
+    ("field", "remedy", "text"),
+    [
+        ("start", "do", "--from: 1 is bad; do"),
+        ("starts[3]", "do", "--from: 1 is bad; do"),
+        ("goals[0]", "do", "--to: 1 is bad; do"),
+        ("goal", "do", "--to: 1 is bad; do"),
+        ("costs[255]", "do", "--class-cost: 1 is bad; do"),
+        ("start", "pass inexact=True to do", "--from: 1 is bad; give --inexact to do"),
+        ("start", "pass other=True to do", "--from: 1 is bad; pass other=True to do"),
+        ("outer", "do", "outer: 1 is bad; do"),
+        ("--maps", "do", "--maps: 1 is bad; do"),
+    ],
+)
+def test_errors_speak_of_options(field: str, remedy: str, text: str) -> None:
+    options = options_of("ask", "--from", "3")
+    assert "outer" not in options
+    assert in_options(InputError(field, 1, "is bad", remedy), options) == text
+
+
+def test_without_a_subcommand_the_options_are_its_own() -> None:
+    assert options_of()["outer"] == "--outer"

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -106,3 +108,24 @@ def test_given_cells_come_before_suggested_ones() -> None:
     assert chosen_cell(None, (3, 4), "--from") == (3, 4)
     with pytest.raises(UsageError, match=r"^--from is missing; give a cell X,Y$"):
         chosen_cell(None, None, "--from")
+
+
+def test_what_is_stated_twice_is_refused(field: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^--class-cost 2 is given as 3 and as 4; leave out one$"):
+        read_scene(parsed(field, "--class-cost", "2=3", "1=5", "--class-cost", "2=4"))
+    file = tmp_path / "danger.npy"
+    np.save(file, np.zeros((3, 2)))
+    with pytest.raises(UsageError, match=r"^--overlay .* is given as 1 and as inf; leave out one$"):
+        read_scene(parsed(field, "--overlay", f"{file}=1", f"{file}=inf"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux alone")
+def test_overlays_of_files_whose_names_are_no_text(field: str, tmp_path: Path) -> None:
+    file = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.npy")
+    with Path(file).open("wb") as stream:
+        np.save(stream, np.ones((3, 2)))
+    scene = read_scene(parsed(field, "--overlay", f"{file}=2"))
+    (name,) = scene.grid.layers
+    assert name.endswith("\\xff.npy")
+    assert scene.movement["overlays"] == {name: 2.0}
+    assert scene.grid.map_hash()

@@ -171,6 +171,13 @@ def test_bounds_are_told(run: Run, field: str) -> None:
         (["builtin:rooms", "--smooth", "wavy"], "'wavy' is unknown; use none, simplify, string"),
         (["builtin:rooms", "--overlay", "a"], "'a' is not FILE=WEIGHT"),
         (["builtin:rooms", "--algorithm=flow", "--weight=2"], "--weight does not go with --alg"),
+        (["builtin:rooms", "--algorithm=dijkstra", "--weight=2"], "--weight does not go with --a"),
+        (["builtin:rooms", "--heuristic=manhattan"], "or give --inexact to accept paths that"),
+        (["builtin:rooms", "--from=999,0"], "--from: (999, 0) lies outside the map; give x in"),
+        (
+            ["builtin:rooms", "--max-expansions", "9" * 20],
+            f"too large; give at most {'9' * 18};",
+        ),
         (["builtin:rooms", "--algorithm=flow", "--save-case=a"], "--save-case keeps queries of"),
         (["builtin:rooms", "--algorithm=flow", "--to=99,99"], "goal: (99, 99) lies outside the"),
         (
@@ -450,11 +457,17 @@ def test_flow_is_drawn_with_arrows(run: Run, field: str, tmp_path: Path) -> None
         assert image.getpixel((36, 12)) == render.ARROW_COLOR
 
 
-def test_cells_of_one_query_are_unknown_to_smoothing(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["simplify", "string", "curve"])
+def test_cells_of_one_query_count_for_smoothing(run: Run, tmp_path: Path, method: str) -> None:
     case = tmp_path / "a.json"
-    save_case(case, Grid.filled(4, 1), (0, 0), (3, 0), ignored_cells=[(1, 0)])
-    code, _, err = run("--case", str(case), "--smooth", "string")
-    assert code == 2
-    assert "--smooth string does not know the case's blocked_cells and ignored_cells" in err
-    code, out, _ = run("--case", str(case), "--smooth", "simplify", "--json")
-    assert (code, json.loads(out)["smoothed"]["points"]) == (0, [[0, 0], [3, 0]])
+    save_case(case, Grid.filled(7, 5), (0, 2), (6, 2), blocked_cells=[(3, 2)])
+    code, out, _ = run("--case", str(case), "--smooth", method, "--json")
+    points = json.loads(out)["smoothed"]["points"]
+    assert code == 0
+    assert len(points) > 2, "the cell blocked is in the way"
+    wall = Grid.from_blocked(np.array([[False, True, False, False]]))
+    save_case(case, wall, (0, 0), (3, 0), ignored_cells=[(1, 0)])
+    code, out, _ = run("--case", str(case), "--smooth", method, "--json")
+    points = json.loads(out)["smoothed"]["points"]
+    assert (code, points[0], points[-1]) == (0, [0, 0], [3, 0])
+    assert method == "curve" or len(points) == 2

@@ -329,6 +329,22 @@ def test_what_is_not_even_json(tmp_path: Path, text: str, message: str) -> None:
         load_case(file)
 
 
+def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:
+    file = saved(tmp_path)
+    expected = load_case(file).goal
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert load_case(file).goal == expected
+
+
+def test_dijkstra_with_a_weight_is_refused(tmp_path: Path) -> None:
+    file = saved(tmp_path)
+    content = json.loads(file.read_text())
+    content["options"].update(algorithm="dijkstra", weight=2.0)
+    file.write_text(json.dumps(content))
+    with pytest.raises(MapFileError, match=r"options.weight: 2.0 does not go with dijkstra; leave"):
+        load_case(file)
+
+
 def test_layers_that_unpack_to_too_much_are_refused_by_their_number(tmp_path: Path) -> None:
     file = saved(tmp_path)
     content = json.loads(file.read_text())

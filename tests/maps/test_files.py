@@ -68,3 +68,12 @@ def test_largest_and_smallest_size_pass() -> None:
 def test_bytes_in_an_error_are_short_and_printable() -> None:
     assert shown_bytes(b"a\xff\n") == r"'a\xff\n'"
     assert len(shown_bytes(b"x" * 1000)) < 40
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "a.map"
+    os.mkfifo(pipe)
+    for file in (pipe, Path(os.devnull)):
+        with pytest.raises(MapFileError, match="is a pipe or a device; save what it gives to a"):
+            read_file(file)

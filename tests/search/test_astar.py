@@ -1285,3 +1285,38 @@ def test_a_map_that_is_no_grid_is_refused() -> None:
     array: Any = np.zeros((3, 3))
     with pytest.raises(InputError, match=r"grid: .*ndarray.* is not a Grid"):
         find_path(array, (0, 0), (1, 1))
+
+
+def test_a_refused_begin_leaves_no_older_search_current() -> None:
+    search = AStar(Grid.filled(9, 9))
+    refusals: list[tuple[Any, Any, dict[str, Any]]] = [
+        ((9, 9), (0, 0), {}),
+        ((0, 0), (9, 9), {}),
+        ((0, 0), (1, 1), {"blocked_cells": [(9, 9)]}),
+        ((0, 0), (1, 1), {"cancel": True}),
+        ((0, 0), (1, 1), {"trace": 100}),
+    ]
+    for start, goal, options in refusals:
+        search.begin((0, 0), (8, 8))
+        with pytest.raises(InputError):
+            search.begin(start, goal, **options)
+        with pytest.raises(InputError, match="has no search in slices under way; call begin"):
+            search.advance(1)
+    search.begin((0, 0), (8, 8))
+    search.find_path((0, 0), (1, 1))
+    with pytest.raises(InputError, match="has no search in slices under way; call begin"):
+        search.finish()
+
+
+@pytest.mark.parametrize("name", ["inexact", "allow_partial", "islands"])
+@pytest.mark.parametrize("value", ["no", np.array([True, False]), None, 2])
+def test_what_is_no_flag_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(InputError, match=f"^{name}: .* is not a truth value"):
+        AStar(Grid.filled(2, 2), **{name: value})
+
+
+def test_dijkstra_takes_no_weight() -> None:
+    grid = Grid.filled(3, 3)
+    with pytest.raises(InputError, match=r"^weight: 2.0 does not go with dijkstra; leave it out"):
+        find_path(grid, (0, 0), (2, 2), algorithm="dijkstra", weight=2.0)
+    assert find_path(grid, (0, 0), (2, 2), algorithm="dijkstra", weight=1.0).found

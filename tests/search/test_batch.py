@@ -262,3 +262,18 @@ def test_an_edit_during_a_batch_is_told() -> None:
 
     with BatchSearch(grid, threads=1) as search, pytest.raises(GridChangedError, match="version 1"):
         search.find_paths([(0, 0)] * 5, [(8, 8)] * 5, progress=edit)
+
+
+def test_what_is_no_flag_and_no_function_is_refused() -> None:
+    grid = Grid.filled(3, 3)
+    for value in ("yes", np.array([True, False])):
+        with pytest.raises(InputError, match=r"^islands: "):
+            BatchSearch(grid, threads=1, islands=value)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=r"^allow_partial: "):
+            BatchSearch(grid, threads=1, allow_partial=value)
+    with BatchSearch(grid, threads=1) as search:
+        with pytest.raises(InputError, match=r"^progress: 5 cannot be called"):
+            search.find_paths([(0, 0)], [(1, 1)], progress=5)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=r"^cancel: "):
+            search.find_paths([(0, 0)], [(1, 1)], cancel=True)  # type: ignore[arg-type]
+        assert search.find_paths((0, 0), (1, 1)).starts.tolist() == [[0, 0]]

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import copy
+import gc
 import math
 import pickle
 import re
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +22,7 @@ from navserver.search.grid import (
     Grid,
     Profile,
 )
+from navserver.search.movement import Movement
 from navserver.status import CellError, InputError
 from tests import reference as ref
 from tests import strategies as sts
@@ -631,3 +634,53 @@ def test_unfit_arguments_are_refused_by_name() -> None:
     costs: Any = {1: 2.0}
     with pytest.raises(InputError, match="profile"):
         full_grid().blocked(costs)
+
+
+def test_names_of_layers_are_texts_that_can_be_written() -> None:
+    for name in ("", "\udcff", 3, None):
+        with pytest.raises(InputError, match=r"^layers: .* is not a layer's name"):
+            Grid(WALLS, layers={name: np.zeros(WALLS.shape)})  # type: ignore[dict-item]
+    assert Grid(WALLS, layers={"Gefahr \u26a0": np.zeros(WALLS.shape)}).map_hash()
+
+
+def test_terrain_is_kept_until_its_arrays_are_others() -> None:
+    grid = full_grid()
+    movement = Movement(overlays={"mud": 2.0})
+    terrain = grid.terrain(movement)
+    grid.set_cell((-5, 3), 255, cell_scale=3.0, layers={"mud": 7.0})
+    assert grid.terrain(movement) is terrain, "edits write into the arrays that it shows"
+    assert terrain.layers[terrain.layer_rows[0], 0] == 7.0
+    grid.set_cell((-5, 3), layers={"danger": 1.0})
+    assert grid.terrain(movement) is not terrain
+    terrain = grid.terrain(movement)
+    grid.remove_layer("danger")
+    assert grid.terrain(movement).layers.shape == (1, grid.size)
+    grid.remove_layer("mud")
+    with pytest.raises(InputError, match="is not a layer of the grid"):
+        grid.terrain(movement)
+    plain = Grid(WALLS)
+    assert plain.terrain(Movement()).cell_scale.size == 0
+    plain.set_all(cell_scale=2.0)
+    assert plain.terrain(Movement()).cell_scale.size == plain.size
+
+
+def test_few_terrains_are_kept() -> None:
+    grid = Grid(WALLS)
+    movements = [Movement(Profile({1: 1.0 + i})) for i in range(40)]
+    first = grid.terrain(movements[0])
+    last = [grid.terrain(movement) for movement in movements][-1]
+    assert grid.terrain(movements[-1]) is last
+    assert grid.terrain(movements[0]) is not first
+    for i, movement in enumerate(movements):
+        assert grid.terrain(movement).class_costs[1] == 1.0 + i
+
+
+def test_terrain_goes_with_its_masks() -> None:
+    grid = Grid(WALLS)
+    terrain = grid.terrain(Movement())
+    masks = weakref.ref(terrain.masks.base)
+    grid.derived.max_bytes = 1
+    del terrain
+    grid.move_masks(DEFAULT_PROFILE, DiagonalMode.NEVER)
+    gc.collect()
+    assert masks() is None

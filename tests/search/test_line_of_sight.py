@@ -282,12 +282,14 @@ def test_rays_in_world_units() -> None:
 def test_rays_that_cannot_be_walked_are_refused() -> None:
     grid = Grid.filled(4, 3, region_position=(-2, -1))
     for outside in [(-2.6, 0.0), (1.5, 0.0), (0.0, 1.5), (0.0, -1.6), (1e300, 0.0)]:
-        with pytest.raises(CellError, match=r"starts\[0\]"):
+        with pytest.raises(CellError, match=r"^start: .* is not a point of the map; start a ray"):
             raycast(grid, outside, (0.0, 0.0))
+        with pytest.raises(CellError, match=r"^starts\[1\]: "):
+            raycasts(grid, [(0.0, 0.0), outside], [(0.0, 0.0), (0.0, 0.0)])
     for bad in [(math.nan, 0.0), (0.0, math.inf)]:
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match=r"^end: .* is not finite; give finite numbers$"):
             raycast(grid, (0.0, 0.0), bad)
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match=r"^start: .* is not a point of the map"):
             raycast(grid, bad, (0.0, 0.0))
         with pytest.raises(InputError, match=r"ends\[1\]"):
             raycasts(grid, [(0, 0), (0, 0)], [(0, 0), bad], world=True)
@@ -295,6 +297,10 @@ def test_rays_that_cannot_be_walked_are_refused() -> None:
         raycasts(grid, [(0.0, 0.0)], [(0.0, 0.0), (1.0, 0.0)])
     with pytest.raises(InputError):
         raycasts(grid, [[(0.0, 0.0)]], [[(0.0, 0.0)]])
+    with pytest.raises(InputError, match=r"^end: "):
+        raycast(grid, (0.0, 0.0), [(0.0, 0.0)])  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^world: "):
+        raycast(grid, (0.0, 0.0), (0.0, 0.0), world="yes")  # type: ignore[arg-type]
     assert raycasts(grid, [], []).points.shape == (0, 2)
     # Just right of the last border as far as floats can tell.
     with pytest.raises(CellError):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from navserver.search.costs import CostModel
-from navserver.search.movement import MAX_BODY, Movement
+from navserver.search.movement import MAX_BODY, Movement, check_keywords, movement_of
 from navserver.search.moves import DiagonalMode
 from navserver.search.profile import DEFAULT_PROFILE, Profile
-from navserver.status import InputError
+from navserver.status import InputError, KeywordError
 
 
 def test_defaults() -> None:
@@ -86,3 +87,53 @@ def test_unfit_options_are_refused(field: str, options: dict[str, Any]) -> None:
     with pytest.raises(InputError) as caught:
         Movement(**options)
     assert caught.value.field == field
+
+
+def query(start: int, weight: float = 1.0, **movement: Any) -> None:
+    """A function that has taken the keywords."""
+
+
+def test_equal_keywords_bring_the_same_movement() -> None:
+    profile = Profile({3: 2.0})
+    options: Any = {"profile": profile, "size": 2, "overlays": {"mud": 1.0}}
+    movement = movement_of(options, query)
+    assert movement == Movement(**options)
+    assert movement_of({**options, "overlays": {"mud": 1.0}}, query) is movement
+    assert movement_of({**options, "overlays": {"mud": 2.0}}, query) != movement
+    assert movement_of({}, query) is movement_of({}, query)
+    # What cannot be looked up is made all the same.
+    assert movement_of({"overlays": MappingProxyType({"mud": 1.0})}, query).overlays
+
+
+@pytest.mark.parametrize("size", [1.0, True, "1", [1]])
+def test_what_equals_an_option_asked_for_before_is_checked_all_the_same(size: Any) -> None:
+    movement_of({"size": 1}, query)
+    if size is True:
+        assert movement_of({"size": size}, query).size == 1
+        return
+    with pytest.raises(InputError, match="size"):
+        movement_of({"size": size}, query)
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("wieght", "did you mean weight?"),
+        ("diagonal", "did you mean diagonal_mode?"),
+        ("profil", "did you mean profile?"),
+        (
+            "zzz",
+            "use start, weight, profile, diagonal_mode, cost_model, overlays, size, radius",
+        ),
+    ],
+)
+def test_unknown_keywords_are_told_the_nearest_one(name: str, remedy: str) -> None:
+    options: Any = {"size": 2, name: [3]}
+    for check in (check_keywords, movement_of):
+        with pytest.raises(KeywordError) as caught:
+            check(options, query)
+        assert isinstance(caught.value, (InputError, TypeError))
+        assert str(caught.value) == (
+            f"{name}: [3] is for a keyword that query does not have; {remedy}"
+        )
+    check_keywords({"size": 2}, query)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import heapq
 import random
+import threading
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,12 @@ from navserver.search.astar import AStar, find_path
 from navserver.search.engine import LAST_STAMP, STAMP
 from navserver.search.grid import Grid
 from navserver.search.nodes import (
+    NEVER,
     CancelFlag,
     OpenList,
     SearchTrace,
+    checked_cancel,
+    checked_trace,
     pop_open_,
     push_open_,
 )
@@ -154,3 +158,17 @@ def test_a_trace_is_cut_at_its_capacity(capacity: int) -> None:
     assert trace.count == min(capacity, 9)
     assert trace.truncated == (capacity < 9)
     assert trace.cells[:, 0].tolist() == list(range(min(capacity, 9)))
+
+
+def test_flags_and_traces_of_another_type_are_refused() -> None:
+    flag, trace = CancelFlag(), SearchTrace(1)
+    assert checked_cancel(flag) is flag
+    assert checked_cancel(None) is NEVER
+    assert checked_trace(trace) is trace
+    assert checked_trace(None) is None
+    for value in (True, "now", threading.Event(), trace):
+        with pytest.raises(InputError, match=r"^cancel: .* is not a CancelFlag; make one"):
+            checked_cancel(value)  # type: ignore[arg-type]
+    for value in (100, [], flag):
+        with pytest.raises(InputError, match=r"^trace: .* is not a SearchTrace; make one"):
+            checked_trace(value)  # type: ignore[arg-type]

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -90,3 +96,32 @@ def test_classes_that_are_none_are_refused(class_id: Any) -> None:
 def test_tables_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match="256"):
         Profile(np.ones(shape))
+
+
+@pytest.mark.parametrize(
+    "copy_of", [copy.copy, copy.deepcopy, lambda profile: pickle.loads(pickle.dumps(profile))]
+)
+@pytest.mark.parametrize("profile", [Profile(), Profile({3: 2.5, 255: 1.0}, default=INF)])
+def test_copies_are_equal_and_as_read_only(copy_of: Any, profile: Profile) -> None:
+    other = copy_of(profile)
+    assert other == profile
+    assert hash(other) == hash(profile)
+    assert other.blocked_key == profile.blocked_key
+    with pytest.raises(ValueError, match="read-only"):
+        other.costs[0] = 3
+
+
+def test_profiles_of_other_processes_hash_alike() -> None:
+    """Hashes of bytes differ from process to process; a set must find what came from another."""
+    code = (
+        "import pickle, sys; from navserver.search.profile import Profile; "
+        "sys.stdout.buffer.write(pickle.dumps(Profile({3: 2.5})))"
+    )
+    checkout = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(checkout), "PYTHONHASHSEED": "17"},
+        capture_output=True,
+        check=True,
+    )
+    assert pickle.loads(done.stdout) in {Profile(), Profile({3: 2.5})}

@@ -426,3 +426,39 @@ def test_pulled_segments_have_line_of_sight_on_a_large_random_map() -> None:
         assert isinstance(seen, np.ndarray)
         assert seen.all()
         assert 1 < len(pulled) < len(path)
+
+
+@given(query=sts.queries(14, changes=True), samples=st.integers(1, 6))
+def test_cells_of_a_query_count_as_on_an_edited_map(query: sts.Query, samples: int) -> None:
+    grid = sts.grid_of(query.model)
+    options = query.options()
+    changes = {name: options.pop(name, None) for name in ("blocked_cells", "ignored_cells")}
+    cells = find_path(grid, query.start, query.goal, allow_partial=True, **changes, **options).cells
+    pulled = pull_string(grid, cells, keep_costs=False, **changes, **options)
+    curve = round_path(grid, pulled, samples=samples, **changes, **options)
+    # A class of its own for each kind, as long as the map and the profile leave two.
+    costs = options["profile"].costs.copy()
+    free = [i for i in range(256) if i not in query.model.classes][:2]
+    costs[free] = math.inf, 1.0
+    for class_id, name in zip(free, changes, strict=True):
+        if changes[name] is not None:
+            grid.set_cells(changes[name], class_id)
+    options["profile"] = Profile(costs)
+    expected = pull_string(grid, cells, keep_costs=False, **options)
+    np.testing.assert_array_equal(pulled, expected)
+    np.testing.assert_array_equal(curve, round_path(grid, expected, samples=samples, **options))
+
+
+def test_a_body_in_the_way_is_not_pulled_through() -> None:
+    grid = Grid.filled(7, 5)
+    way = find_path(grid, (0, 2), (6, 2), blocked_cells=[(3, 2)]).cells
+    assert len(pull_string(grid, way)) == 2
+    assert len(pull_string(grid, way, blocked_cells=[(3, 2)])) > 2
+    wall = Grid.from_blocked(np.array([[False, True, False]]))
+    through = [(0, 0), (1, 0), (2, 0)]
+    assert len(pull_string(wall, through)) == 3
+    assert len(pull_string(wall, through, ignored_cells=[(1, 0)])) == 2
+    with pytest.raises(CellError, match=r"^blocked_cells"):
+        pull_string(grid, way, blocked_cells=[(9, 9)])
+    with pytest.raises(InputError, match=r"^keep_costs"):
+        pull_string(grid, way, keep_costs="no")  # type: ignore[arg-type]

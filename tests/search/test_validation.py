@@ -171,3 +171,39 @@ def test_counts(value: Any, count: int) -> None:
 @pytest.mark.parametrize("value", [0, -1, 1.0, NAN, "1"])
 def test_unfit_counts(value: Any) -> None:
     refused(validation.checked_count, value)
+
+
+@pytest.mark.parametrize(
+    ("value", "flag"), [(True, True), (np.bool_(False), False), (1, True), (np.int8(0), False)]
+)
+def test_flags(value: Any, flag: bool) -> None:
+    assert validation.checked_flag("speed", value) is flag
+
+
+@pytest.mark.parametrize(
+    "value", ["no", 2, -1, 1.0, None, [], np.array([True, False]), np.array(True)]
+)
+def test_what_is_no_flag(value: Any) -> None:
+    refused(validation.checked_flag, value)
+
+
+def test_callbacks() -> None:
+    assert validation.checked_callback("speed", print) is print
+    assert validation.checked_callback("speed", None) is None
+    for value in (0, "print", [print]):
+        refused(validation.checked_callback, value)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint64])
+def test_cells_come_as_int64(dtype: Any) -> None:
+    cells = validation.checked_cells("speed", np.array([[1, 2]], dtype))
+    assert (cells.dtype, cells.tolist()) == (np.int64, [[1, 2]])
+    for none in ([], (), np.empty((0, 3)), [[]]):
+        assert validation.checked_cells("speed", none).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "cells", [5, [1, 2], [[1]], [[1.0, 2.0]], [[1, 2], [3]], "ab", [[2**63, 0]], [[[1, 2]]]]
+)
+def test_unfit_cells(cells: Any) -> None:
+    refused(validation.checked_cells, cells)
