@@ -55,7 +55,8 @@ def fits(
     >>> fits(grid, [(1, 0), (2, 0)], radius=0.5).tolist()
     [True, True]
     """
-    space = grid.space(checked_movement(grid, movement, fits))
+    options = checked_movement(grid, movement, fits)
+    space = grid.space(options)
     flat, single = flat_cells(grid, "cells", cells)
     answers = space.open_table[space.cells.reshape(-1)[flat]] != 0
     return bool(answers[0]) if single else answers

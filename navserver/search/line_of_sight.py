@@ -164,7 +164,8 @@ def line_of_sight(
     >>> line_of_sight(grid, (0, 0), (1, 1), diagonal_mode=DiagonalMode.ALWAYS)
     True
     """
-    terrain = grid.terrain(checked_movement(grid, movement, line_of_sight))
+    options = checked_movement(grid, movement, line_of_sight)
+    terrain = grid.terrain(options)
     starts, goals, single = paired_cells(grid, start, goal)
     visible = np.empty(starts.size, np.bool_)
     line_of_sight_(

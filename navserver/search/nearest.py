@@ -171,7 +171,8 @@ def nearest_walkable(
     >>> nearest_walkable(grid, (0, 0), max_distance=1.0) is None
     True
     """
-    space = grid.space(checked_movement(grid, movement, nearest_walkable))
+    options = checked_movement(grid, movement, nearest_walkable)
+    space = grid.space(options)
     x, y = _checked_target(grid, "cell", cell)
     max_squared = _checked_distance(max_distance)
     flat = nearest_(space.cells, space.open_table, _NO_ISLANDS, 0, x, y, max_squared)

@@ -137,9 +137,9 @@ def what_opens(
     >>> what_opens(grid, (0, 0), (3, 0)).tolist()
     [[1, 1]]
     """
+    options = checked_movement(grid, movement, what_opens)
     start_flat = grid.flat_index(start, "start")
     goal_flat = grid.flat_index(goal, "goal")
-    options = checked_movement(grid, movement, what_opens)
     if options.size > 1:
         raise InputError("size", options.size, "is more than one cell", "leave it out")
     if options.radius > 0.0 and disc_limit(options.radius, grid.transform) > 1:
