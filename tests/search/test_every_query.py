@@ -1,22 +1,19 @@
-"""Every query: its answers after edits are those of a map made anew, and what it refuses."""
+"""What every query refuses in the same words."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from navserver.search.astar import AStar, find_path
 from navserver.search.batch import find_paths
 from navserver.search.clearance import distance_to_wall, fits
 from navserver.search.distance_map import distance_map
 from navserver.search.flow_field import FlowField, FlowFieldBuild, FlowFields
-from navserver.search.grid import CostModel, DiagonalMode, Grid, Profile
+from navserver.search.grid import Grid
 from navserver.search.islands import connected, island_labels
 from navserver.search.line_of_sight import line_of_sight, raycast, raycasts
 from navserver.search.many import OneToMany, cost_matrix, nearest_goal, reachable
@@ -25,90 +22,6 @@ from navserver.search.nodes import CancelFlag
 from navserver.search.openings import what_opens
 from navserver.search.smoothing import pull_string, round_path
 from navserver.status import InputError, KeywordError
-from tests import strategies as my
-from tests.reference import Cell
-
-BODIES = [{}, {}, {"size": 2}, {"size": 3}, {"radius": 1.0}, {"radius": 0.5}]
-
-
-class Queries:
-    """All that can be asked of one grid, by one movement, with what callers keep."""
-
-    def __init__(self, grid: Grid, movement: dict[str, Any]) -> None:
-        self.grid = grid
-        self.movement = movement
-        self.astar = AStar(grid, islands=True, **movement)
-        self.many = OneToMany(grid, **movement)
-        self.fields = FlowFields(grid)
-
-    def answers(self, cells: list[Cell]) -> Mapping[str, Any]:
-        """What each query says of some cells; an error counts as its text."""
-        grid, movement = self.grid, self.movement
-        first, last = cells[0], cells[-1]
-        points = np.array(cells, np.float64)
-        sighted = {name: value for name, value in movement.items() if name != "overlays"}
-        questions: dict[str, Callable[[], Any]] = {
-            "path": lambda: self.astar.find_path(first, last).cells,
-            "cost": lambda: self.astar.find_path(first, last).cost,
-            "connected": lambda: connected(grid, first, cells, **movement),
-            "islands": lambda: island_labels(grid, **movement),
-            "walkable": lambda: nearest_walkable(grid, first, **movement),
-            "nearest": lambda: nearest_reachable(grid, first, last, **movement),
-            "random": lambda: random_reachable(grid, first, seed=3, count=5, **movement),
-            "fits": lambda: fits(grid, cells, **movement),
-            "walls": lambda: distance_to_wall(grid, cells, profile=movement["profile"]),
-            "opens": lambda: what_opens(grid, first, last, **sighted),
-            "sight": lambda: line_of_sight(grid, first, cells, **movement),
-            "rays": lambda: raycasts(grid, points, points[::-1], **movement).points,
-            "reachable": lambda: self.many.reachable(first, 4.0).cells,
-            "costs": lambda: self.many.reachable(first, 4.0).costs,
-            "goal": lambda: self.many.nearest_goal(first, cells[1:] or cells).index,
-            "matrix": lambda: self.many.cost_matrix(cells, cells),
-            "map": lambda: distance_map(grid, [first], **movement).costs,
-            "field": lambda: FlowField(grid, [last], **movement).sample(points),
-            "kept": lambda: self.fields.get([last], **movement).costs,
-            "string": lambda: pull_string(grid, self._path(first, last), **movement),
-            "curve": lambda: round_path(grid, self._path(first, last), **movement),
-        }
-        return {name: _answer(question) for name, question in questions.items()}
-
-    def _path(self, first: Cell, last: Cell) -> Any:
-        return self.astar.find_path(first, last).cells
-
-
-def _answer(question: Callable[[], Any]) -> Any:
-    try:
-        answer = question()
-    except InputError as error:
-        return str(error)
-    return answer.tolist() if isinstance(answer, np.ndarray) else answer
-
-
-@given(st.data())
-def test_queries_after_edits_equal_those_of_a_map_made_anew(data: st.DataObject) -> None:
-    model = data.draw(my.models(10))
-    grid = my.grid_of(model)
-    profile = Profile(data.draw(my.cost_mappings()))
-    movement: dict[str, Any] = {
-        "profile": profile,
-        "diagonal_mode": data.draw(st.sampled_from(DiagonalMode)),
-        "cost_model": data.draw(st.sampled_from(CostModel)),
-        **data.draw(st.sampled_from(BODIES)),
-    }
-    overlays = data.draw(my.overlays_for(model))
-    if overlays:
-        movement["overlays"] = overlays
-    cells = data.draw(st.lists(my.cells(model), min_size=1, max_size=4))
-    # Little room, so that what is derived is dropped now and then.
-    grid.derived.max_bytes = data.draw(st.sampled_from([1, 4 * grid.size, 1 << 30]))
-    kept = Queries(grid, movement)
-    kept.answers(cells)
-    for _ in range(data.draw(st.integers(1, 3))):
-        edit = data.draw(my.edits(model))
-        edit.apply_to_model(model)
-        edit.apply_to_grid(grid)
-        assert kept.answers(cells) == Queries(my.grid_of(model), movement).answers(cells)
-
 
 GRID = Grid.filled(4, 3)
 CELL, CELLS = (0, 0), [(0, 0), (1, 0)]
