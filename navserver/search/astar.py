@@ -918,7 +918,7 @@ class AStar:
     def _use_outputs(self, outputs: Outputs) -> None:
         self._outputs = outputs
         # To gather all arguments takes as long as some searches, so that is not done a query.
-        self._own_arguments = (*self._arguments, *self._ends, _NEVER.array, *outputs)
+        self._own_arguments = (*self._arguments, *self._ends, NEVER.array, *outputs)
 
     def _take_apart(self) -> tuple[Any, ...]:
         """Return the first arguments of `find_paths_`."""
