@@ -486,6 +486,10 @@ def lint(arguments: list[str]) -> int:
     modules = sorted(str(path) for path in (CHECKOUT / "navserver").rglob("*.py"))
     addon = CHECKOUT / "godot_addon"
     scripts = sorted(str(path) for path in addon.rglob("*.gd"))
+    # Those beside the addon are held to gdlint's own limits, not to the addon's.
+    others = sorted(
+        str(path) for name in ("benchmarks", "tests") for path in (CHECKOUT / name).rglob("*.gd")
+    )
     failed = []
     for folder, command in [
         (CHECKOUT, ["ruff", "check"]),
@@ -494,7 +498,8 @@ def lint(arguments: list[str]) -> int:
         (CHECKOUT, ["lint-imports"]),
         (CHECKOUT, ["numpydoc", "lint", *modules]),
         (addon, ["gdlint", *scripts]),
-        (addon, ["gdformat", "--check", *scripts]),
+        (CHECKOUT, ["gdlint", *others]),
+        (CHECKOUT, ["gdformat", "--check", *scripts, *others]),
     ]:
         name = " ".join(part for part in command[:2] if not Path(part).is_absolute())
         print(f"dev.py: {name}", flush=True)
