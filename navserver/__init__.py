@@ -4,6 +4,7 @@ from navserver._jit import warm_up
 from navserver.movers.columns import MoverState
 from navserver.movers.events import Events
 from navserver.movers.movers import Movers
+from navserver.movers.saving import hash_movers, load_movers, save_movers
 from navserver.movers.stepper import Stepper
 from navserver.search.astar import AStar, find_path
 from navserver.search.batch import BatchSearch, PathBatch, find_paths
@@ -97,8 +98,10 @@ __all__ = [
     "find_path",
     "find_paths",
     "fits",
+    "hash_movers",
     "island_labels",
     "line_of_sight",
+    "load_movers",
     "nearest_goal",
     "nearest_reachable",
     "nearest_walkable",
@@ -110,6 +113,7 @@ __all__ = [
     "reachable",
     "round_path",
     "round_paths",
+    "save_movers",
     "simplify_path",
     "simplify_paths",
     "warm_up",

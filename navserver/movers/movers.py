@@ -274,15 +274,41 @@ class Movers:
             self.slots -= fresh.size
             self._n_free += reused
             raise InputError("positions", n, "movers are too many", f"keep to {MOST_MOVERS}")
+        self._reserve(self.slots)
+        return rows
+
+    def _reserve(self, slots: int) -> None:
         capacity = len(self.columns.state)
-        if self.slots > capacity:
-            while capacity < self.slots:
+        if slots > capacity:
+            while capacity < slots:
                 capacity *= 2
             self.columns.grow(capacity)
             free = np.empty(capacity, np.int64)
             free[: self._n_free] = self._free[: self._n_free]
             self._free = free
-        return rows
+
+    @property
+    def free_slots(self) -> NDArray[np.int64]:
+        """int64 array (k,): slots of removed movers; the last is given first. A copy."""
+        return self._free[: self._n_free].copy()
+
+    def restore(self, arrays: dict[str, NDArray[Any]], free_slots: NDArray[np.int64]) -> None:
+        """Take over the rows of another table; for loading into a new one.
+
+        Parameters
+        ----------
+        arrays : dict of str to array
+            All columns but those of routes, of one length.
+        free_slots : int64 array (k,)
+            As the other's.
+        """
+        self.slots = len(arrays["state"])
+        self._reserve(self.slots)
+        for name, array in arrays.items():
+            getattr(self.columns, name)[: self.slots] = array
+        self._free[: free_slots.size] = free_slots
+        self._n_free = free_slots.size
+        self._n_alive = int(np.count_nonzero(arrays["state"]))
 
     # Handles
 

@@ -1,7 +1,8 @@
 """The waypoints of all movers, packed in one array.
 
-A route is the range ``path_next <= i < path_end`` of the pool. Points that nobody needs any more
-are garbage; when half of a full pool is, it is packed anew, else it doubles.
+A route is the range ``path_begin <= i < path_end`` of the pool, of which those from ``path_next``
+on are still to be passed. Routes that were dropped or are ended are garbage; when half of a full
+pool is, it is packed anew, else it doubles.
 """
 
 from __future__ import annotations
@@ -95,8 +96,9 @@ class Routes:
         if self.used + wanted <= len(self.pool):
             return
         columns = self._columns
-        # The waypoint passed last is kept: with the next one it spans the segment walked on.
-        first = np.maximum(columns.path_next - 1, columns.path_begin)
+        # Waypoints that are passed are kept as well: who is pushed back behind them looks for them,
+        # and when the pool is packed must not make a difference.
+        first = columns.path_begin
         counts = np.where(columns.path_next < columns.path_end, columns.path_end - first, 0)
         needed = int(counts.sum(dtype=np.int64)) + wanted
         capacity = len(self.pool)

@@ -75,16 +75,16 @@ def test_garbage_does_not_let_the_pool_grow() -> None:
     assert table.used <= 256
 
 
-def test_packing_keeps_the_segment_walked_on() -> None:
+def test_packing_keeps_what_is_passed() -> None:
     columns = Columns.of(2)
     table = Routes(columns)
     points = np.arange(200, dtype=np.float32).reshape(-1, 2)
     table.assign(np.array([0]), points, np.array([0, 100]))
     columns.path_next[0] += 40
     table.assign(np.array([1]), np.zeros((200, 2), np.float32), np.array([0, 200]))
-    assert columns.path_next[0] - columns.path_begin[0] == 1
+    assert columns.path_next[0] - columns.path_begin[0] == 40
     begin, end = columns.path_begin[0], columns.path_end[0]
-    assert table.pool[begin:end].tolist() == points[39:].tolist()
+    assert table.pool[begin:end].tolist() == points.tolist()
 
 
 def test_too_many_waypoints_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
