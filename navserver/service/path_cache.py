@@ -39,7 +39,7 @@ from navserver.search.validation import checked_count
 from navserver.service.edits import Effect
 from navserver.service.path_validity import find_breaks, path_cost, reach_of
 from navserver.service.requests import SearchOptions
-from navserver.status import Status
+from navserver.status import Detail, Status
 
 __all__ = ["PathCache"]
 
@@ -165,9 +165,9 @@ class PathCache:
         options : SearchOptions
             How it was searched.
         result : PathResult
-            One that was cancelled, or took no time, is not kept.
+            One that was cancelled, with a partial path or none, or that took no time, is not kept.
         """
-        if result.status == Status.CANCELLED or result.metrics.expanded < LEAST_EXPANDED:
+        if result.detail & Detail.CANCELLED or result.metrics.expanded < LEAST_EXPANDED:
             return
         entry = _Entry(result)
         key = (options, result.start, result.goal)

@@ -119,11 +119,11 @@ class Job:
         Returns
         -------
         bool
-            False if it searches an older one.
+            False if it searches an older one, or is about to end early.
         """
         if self.state is None:
             return not self.is_at_work
-        return self.state.replica.version >= version
+        return self.state.replica.version >= version and not self.state.cancel.is_set
 
     def open(self, desk: Desk, client: Hashable) -> SearchState:
         """Begin to hold a version of the map and scratch.

@@ -127,6 +127,22 @@ def test_a_deadline_yields_the_partial_path_of_a_search_that_has_begun() -> None
     assert reply.result.cells[0].tolist() == [0, 0]
 
 
+def test_nobody_else_is_given_what_a_deadline_cut_short() -> None:
+    stage = Stage(winding(LONG), slice_seconds=20e-6)
+    options = SearchOptions(allow_partial=True)
+    stage.ask((0, 0), (LONG - 1, LONG - 1), deadline_ms=5.0, options=options)
+    assert stage.work()
+    assert stage.work()
+    stage.now += 0.006
+    stage.scheduler.expire(stage.now)  # from now on it is about to end
+    stage.ask((0, 0), (LONG - 1, LONG - 1), "late", options=options)
+    outcomes = {reply.client: reply.outcome for reply in stage.finish()}
+    assert outcomes == {"me": Outcome.PARTIAL, "late": Outcome.FOUND}
+    stage.ask((0, 0), (LONG - 1, LONG - 1), options=options)
+    [reply] = stage.finish()
+    assert (reply.outcome, reply.used) == (Outcome.FOUND, Used.CACHE)
+
+
 def test_cancel_answers_once_and_stops_the_search() -> None:
     stage = Stage(winding(LONG))
     number = stage.ask((0, 0), (LONG - 1, LONG - 1))
