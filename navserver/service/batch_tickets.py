@@ -29,7 +29,7 @@ from navserver.service.requests import (
     SearchOptions,
     Used,
 )
-from navserver.service.work import FieldState, FieldUnit, TrialUnit, WorkUnit
+from navserver.service.work import FieldState, FieldUnit, RangeUnit, WorkUnit
 from navserver.service.world import World
 from navserver.status import Detail
 
@@ -142,16 +142,16 @@ class BatchTicket(Pending):
                 self._segments.append(_Segment(segment.rows[rows.size :], False))
         if self._segments:
             desk.wait(self, lane)
-        unit = TrialUnit(
+        unit = RangeUnit(
             self.client,
             self.pin(),
             self._cancel,
             self.options,
             TRIAL_EXPANSIONS,
+            rows,
             self.starts[rows],
             self.goals[rows],
         )
-        unit.rows = rows
         if segment.is_sampled:
             unit.group = segment.rows
         return unit
@@ -177,7 +177,7 @@ class BatchTicket(Pending):
         self, desk: Desk, unit: WorkUnit, now: float
     ) -> None:
         """Take in the rows that have ended, and let the others go on."""
-        unit = cast("TrialUnit", unit)
+        unit = cast("RangeUnit", unit)
         self._searching += max(now - unit.started, 0.0)
         self.world.replicas.unpin(unit.replica)
         if self.is_gone:
@@ -195,7 +195,7 @@ class BatchTicket(Pending):
             self._begin_rows(desk, long_rows, now)
         self.settle_if_done(desk, now)
 
-    def _take_in(self, unit: TrialUnit) -> NDArray[np.bool_]:
+    def _take_in(self, unit: RangeUnit) -> NDArray[np.bool_]:
         """Note the rows of a unit that have ended; return which have not."""
         assert unit.outputs is not None
         summary = unit.outputs.summary
@@ -228,7 +228,7 @@ class BatchTicket(Pending):
 
     # What first tries leave
 
-    def _go_on(self, desk: Desk, unit: TrialUnit, is_long: NDArray[np.bool_], now: float) -> None:
+    def _go_on(self, desk: Desk, unit: RangeUnit, is_long: NDArray[np.bool_], now: float) -> None:
         """Choose between one field and many searches for the rows that a sample stood for."""
         left = unit.group[self.status[unit.group] == _PENDING]
         if left.size == 0:

@@ -28,7 +28,8 @@ class KindMetrics:
         self.count = 0
         """Answers so far."""
         self._outcomes: dict[str, int] = {}
-        self._seconds = np.zeros((_KEPT, 2))
+        self._waiting = [0.0] * _KEPT
+        self._searching = [0.0] * _KEPT
 
     def note(self, outcome: str, waiting: float, searching: float) -> None:
         """Take in an answer.
@@ -40,9 +41,9 @@ class KindMetrics:
         waiting, searching : float
             Seconds.
         """
-        row = self._seconds[self.count % _KEPT]
-        row[0] = waiting
-        row[1] = searching
+        row = self.count % _KEPT
+        self._waiting[row] = waiting
+        self._searching[row] = searching
         self.count += 1
         self._outcomes[outcome] = self._outcomes.get(outcome, 0) + 1
 
@@ -55,11 +56,12 @@ class KindMetrics:
             ``count``, ``outcomes``, and ``p50_us`` and ``p99_us`` of ``waiting``, ``searching``
             and ``total``; 0.0 before the first answer.
         """
-        seen = self._seconds[: min(self.count, _KEPT)]
+        n = min(self.count, _KEPT)
+        seen = np.array([self._waiting[:n], self._searching[:n]])
         summary: dict[str, object] = {"count": self.count, "outcomes": dict(self._outcomes)}
-        times = {"waiting": seen[:, 0], "searching": seen[:, 1], "total": seen.sum(axis=1)}
+        times = {"waiting": seen[0], "searching": seen[1], "total": seen.sum(axis=0)}
         for name, seconds in times.items():
             for quantile in (50, 99):
-                value = float(np.percentile(seconds, quantile)) * 1e6 if len(seconds) else 0.0
+                value = float(np.percentile(seconds, quantile)) * 1e6 if n else 0.0
                 summary[f"{name}_p{quantile}_us"] = round(value, 1)
         return summary

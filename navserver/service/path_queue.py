@@ -39,7 +39,10 @@ class Lane(IntFlag):
     ALL = SHORT | BEGIN | GO_ON | WHOLE
 
 
-_LANES = (Lane.SHORT, Lane.GO_ON, Lane.BEGIN, Lane.WHOLE)
+# Plain integers: operations of enumerations take longer than all else in here.
+_SHORT, _BEGIN = int(Lane.SHORT), int(Lane.BEGIN)
+_MEMBERS = {int(lane): lane for lane in (Lane.SHORT, Lane.BEGIN, Lane.GO_ON, Lane.WHOLE)}
+_LANES = (_SHORT, int(Lane.GO_ON), _BEGIN, int(Lane.WHOLE))
 
 
 class Entry(Protocol):
@@ -66,14 +69,14 @@ class _Client(Generic[E]):
     __slots__ = ("deficit", "is_turn_of_long", "lanes", "n_gone", "n_rows", "scratch")
 
     def __init__(self, deficit: float) -> None:
-        self.lanes: dict[Lane, list[tuple[_Key, E]]] = {lane: [] for lane in _LANES}
+        self.lanes: dict[int, list[tuple[_Key, E]]] = {lane: [] for lane in _LANES}
         self.deficit = deficit
         self.n_rows = 0
         self.n_gone = 0
         self.scratch = 0
         self.is_turn_of_long = False
 
-    def head(self, lane: Lane) -> tuple[_Key, E] | None:
+    def head(self, lane: int) -> tuple[_Key, E] | None:
         """Return the first entry of a lane, without those that are gone."""
         heap = self.lanes[lane]
         while heap and heap[0][1].is_gone:
@@ -81,18 +84,18 @@ class _Client(Generic[E]):
             self.n_gone -= 1
         return heap[0] if heap else None
 
-    def best_lane(self, lanes: Lane) -> Lane | None:
-        """Return the lane whose head comes first."""
-        best: Lane | None = None
+    def best_lane(self, lanes: int) -> int:
+        """Return the lane whose head comes first, 0 if nothing waits there."""
+        best = 0
         best_rank: tuple[int, bool] = (0, False)
         for lane in _LANES:
             if not lane & lanes:
                 continue
-            head = self.head(lane)
+            head = self.head(lane) if self.lanes[lane] else None
             if head is None:
                 continue
-            rank = (head[0][0], (lane == Lane.SHORT) == self.is_turn_of_long)
-            if best is None or rank < best_rank:
+            rank = (head[0][0], (lane == _SHORT) == self.is_turn_of_long)
+            if not best or rank < best_rank:
                 best, best_rank = lane, rank
         return best
 
@@ -250,14 +253,14 @@ class PathQueue(Generic[E]):
         (Entry, Lane) or None
             None if nothing waits there.
         """
-        chosen = self._next_client(lanes)
+        chosen = self._next_client(int(lanes))
         if chosen is None:
             return None
         client, lane = chosen
         _, entry = heapq.heappop(client.lanes[lane])
         entry.is_waiting = False
-        client.is_turn_of_long = lane == Lane.SHORT
-        return entry, lane
+        client.is_turn_of_long = lane == _SHORT
+        return entry, _MEMBERS[lane]
 
     def take_also(self, client: Hashable, lane: Lane, priority: int) -> E | None:
         """Return one more entry of the client that was served, if it is of the same priority.
@@ -299,9 +302,9 @@ class PathQueue(Generic[E]):
         bool
             True if `take` would return an entry.
         """
+        wanted = int(lanes)
         return any(
-            client.best_lane(self._open_lanes(client, lanes)) is not None
-            for client in self._clients.values()
+            client.best_lane(self._open_lanes(client, wanted)) for client in self._clients.values()
         )
 
     def lend(self, client: Hashable, nbytes: int) -> None:
@@ -319,13 +322,15 @@ class PathQueue(Generic[E]):
         if known is not None:
             known.scratch = max(known.scratch + nbytes, 0)
 
-    def _open_lanes(self, client: _Client[E], lanes: Lane) -> Lane:
+    def _open_lanes(self, client: _Client[E], lanes: int) -> int:
         """Return the lanes without BEGIN where there is no scratch for the client."""
+        if not lanes & _BEGIN:
+            return lanes
         if self.scratch < self.max_scratch:
             has_room = self.scratch == 0 or 2 * client.scratch < self.max_scratch
         else:
             has_room = client.scratch == 0 and self.scratch < 2 * self.max_scratch
-        return lanes if has_room else lanes & ~Lane.BEGIN
+        return lanes if has_room else lanes & ~_BEGIN
 
     def charge(self, client: Hashable, work: float) -> None:
         """Charge a client for work that was done for it.
@@ -341,12 +346,12 @@ class PathQueue(Generic[E]):
         if known is not None:
             known.deficit -= work
 
-    def _next_client(self, lanes: Lane) -> tuple[_Client[E], Lane] | None:
+    def _next_client(self, lanes: int) -> tuple[_Client[E], int] | None:
         """Return the first client in the round with something to do and no deficit."""
-        waiting: list[tuple[Hashable, _Client[E], Lane]] = []
+        waiting: list[tuple[Hashable, _Client[E], int]] = []
         for name, client in self._clients.items():
             lane = client.best_lane(self._open_lanes(client, lanes))
-            if lane is None:
+            if not lane:
                 continue
             if client.deficit > 0.0:
                 self._clear_way_to(name, waiting)
@@ -364,9 +369,7 @@ class PathQueue(Generic[E]):
                 return client, lane
         raise AssertionError("a round has to leave one client without deficit")
 
-    def _clear_way_to(
-        self, name: Hashable, passed: list[tuple[Hashable, _Client[E], Lane]]
-    ) -> None:
+    def _clear_way_to(self, name: Hashable, passed: list[tuple[Hashable, _Client[E], int]]) -> None:
         """Move those passed over to the end of the round."""
         for other, _, _ in passed:
             if other != name:

@@ -9,20 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, cast
 
-import numpy as np
-
-from navserver.search.astar import (
-    S_COUNT,
-    S_DETAIL,
-    S_EXPANDED,
-    S_GENERATED,
-    S_PEAK,
-    S_REOPENED,
-    S_STATUS,
-)
-from navserver.search.nodes import CancelFlag, SearchTrace
-from navserver.search.results import PathResult, ResultRow
-from navserver.service.path_cache import LEAST_EXPANDED
+from navserver.search.nodes import SearchTrace
+from navserver.search.results import PathResult
 from navserver.service.path_queue import Lane
 from navserver.service.pending import Desk, Pending
 from navserver.service.replicas import Replica
@@ -34,7 +22,7 @@ from navserver.service.requests import (
     SearchOptions,
     Used,
 )
-from navserver.service.work import SearchState, SliceUnit, TrialUnit, WorkUnit
+from navserver.service.work import BundleUnit, SearchState, SliceUnit, WorkUnit
 from navserver.service.world import World
 from navserver.status import Detail, Status
 
@@ -42,6 +30,9 @@ __all__ = ["TRIAL_EXPANSIONS", "Job", "PathTicket"]
 
 TRIAL_EXPANSIONS = 2048
 """Where a first try gives up: about 0.1 ms."""
+
+
+_OUTCOMES = tuple(Outcome)
 
 
 class Job:
@@ -65,8 +56,8 @@ class Job:
     """
 
     __slots__ = (
-        "alone", "goal", "goal_flat", "is_at_work", "lender", "options", "pin", "searching",
-        "start", "start_flat", "state", "tickets", "tried", "world",
+        "alone", "goal", "is_at_work", "key", "lender", "options", "pin", "searching", "start",
+        "state", "tickets", "tried", "world",
     )  # fmt: skip
 
     def __init__(
@@ -78,12 +69,14 @@ class Job:
         alone: PathRequest | None = None,
     ) -> None:
         grid = world.replicas.grid
-        self.start_flat = grid.flat_index(start, "start")
-        self.goal_flat = grid.flat_index(goal, "goal")
+        grid.flat_index(start, "start")
+        grid.flat_index(goal, "goal")
         self.world = world
         self.options = options
         self.start = (int(start[0]), int(start[1]))
         self.goal = (int(goal[0]), int(goal[1]))
+        self.key = (world, options, self.start, self.goal)
+        """Equal for jobs that have the same answer on the same version."""
         self.alone = alone
         self.tickets: list[PathTicket] = []
         self.state: SearchState | None = None
@@ -95,11 +88,6 @@ class Job:
         """Seconds at work so far."""
         self.is_at_work = False
         self.tried = alone is not None
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Equal for jobs that have the same answer on the same version."""
-        return self.world, self.options, self.start, self.goal
 
     @property
     def lane(self) -> Lane:
@@ -253,14 +241,14 @@ class PathTicket(Pending):
             desk.wait(self, job.lane)
             return None
         if lane == Lane.SHORT:
-            return self._begin_trial(desk)
+            return self._begin_bundle(desk)
         state = job.state or job.open(desk, self.client)
         job.is_at_work = True
         rate = job.world.rates.of(job.options)
         deadline = min(ticket.deadline for ticket in job.tickets)
         return SliceUnit(self.client, state, desk.budget(rate, deadline, now))
 
-    def _begin_trial(self, desk: Desk) -> TrialUnit:
+    def _begin_bundle(self, desk: Desk) -> BundleUnit:
         job = self.job
         job.is_at_work = True
         jobs = [job]
@@ -275,16 +263,9 @@ class PathTicket(Pending):
                 break
             other.job.is_at_work = True
             jobs.append(other.job)
-        count = len(jobs)
-        unit = TrialUnit(
-            self.client,
-            job.world.replicas.pin(),
-            CancelFlag(),
-            job.options,
-            TRIAL_EXPANSIONS,
-            np.fromiter((job.start_flat for job in jobs), np.int64, count),
-            np.fromiter((job.goal_flat for job in jobs), np.int64, count),
-        )
+        replica = job.world.replicas.pin()
+        ends = [(job.start, job.goal) for job in jobs]
+        unit = BundleUnit(self.client, replica, job.options, TRIAL_EXPANSIONS, ends)
         unit.jobs = jobs
         return unit
 
@@ -297,8 +278,8 @@ class PathTicket(Pending):
     def end_unit(self, desk: Desk, unit: WorkUnit, now: float) -> None:  # numpydoc ignore=PR01
         """Answer what has ended, and let the rest wait again."""
         seconds = max(now - unit.started, 0.0)
-        if isinstance(unit, TrialUnit):
-            self._end_trial(desk, unit, seconds, now)
+        if isinstance(unit, BundleUnit):
+            self._end_bundle(desk, unit, seconds, now)
             return
         unit = cast("SliceUnit", unit)
         job, state = self.job, unit.search
@@ -321,40 +302,25 @@ class PathTicket(Pending):
         else:
             job.close(desk)
 
-    def _end_trial(self, desk: Desk, unit: TrialUnit, seconds: float, now: float) -> None:
-        replica, jobs = unit.replica, unit.jobs
-        version = replica.version
-        job = self.job
-        job.world.replicas.unpin(replica)
-        job.world.rates.note_trial(self.client, unit.expanded / len(jobs))
+    def _end_bundle(self, desk: Desk, unit: BundleUnit, seconds: float, now: float) -> None:
+        jobs, world, options = unit.jobs, self.job.world, unit.options
+        world.replicas.unpin(unit.replica)
+        world.rates.note_trial(self.client, unit.expanded / len(jobs))
         share = seconds / len(jobs)
         for job in jobs:
             job.is_at_work = False
             job.searching += share
-        if unit.outputs is None:
+        if unit.error is not None:
             for job in jobs:
                 job.answer(desk, now, None, Used.NOTHING, error=unit.error)
             return
-        rows = unit.outputs.summary.tolist()
-        totals = unit.outputs.totals.tolist()
-        cells, first = unit.outputs.cells, 0
-        for job, row, (cost, length) in zip(jobs, rows, totals, strict=True):
-            count = row[S_COUNT]
-            if is_cut_short(row[S_DETAIL], row[S_EXPANDED], job.options):
+        for job, result in zip(jobs, unit.results, strict=True):
+            if is_cut_short(int(result.detail), result.metrics.expanded, options):
                 job.tried = True
                 job.put_back(desk)
             else:
-                row_of_job = ResultRow(
-                    row[S_STATUS], row[S_DETAIL], job.start, job.goal,
-                    cells[first : first + count].copy(), cost, length,
-                    job.options.suboptimality, row[S_EXPANDED], row[S_GENERATED],
-                    row[S_REOPENED], row[S_PEAK], version,
-                )  # fmt: skip
-                result = PathResult(row_of_job)
-                if row[S_EXPANDED] >= LEAST_EXPANDED:
-                    job.world.cache.put(job.options, result)
+                world.cache.put(options, result)
                 job.answer(desk, now, result, Used.SEARCH)
-            first += count
 
     def answer(
         self,
@@ -374,7 +340,7 @@ class PathTicket(Pending):
         desk, now, result, used, version, error, trace
             As for `Job.answer`.
         """
-        outcome = Outcome.FAILED if result is None else Outcome(int(result.status))
+        outcome = Outcome.FAILED if result is None else _OUTCOMES[result.status]
         if result is not None and self.deadline <= now and outcome == Outcome.CANCELLED:
             outcome = Outcome.DEADLINE
         if self.is_follower and result is not None:

@@ -14,29 +14,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from navserver.search.astar import Outputs
+from navserver.search.astar import (
+    S_COUNT,
+    S_DETAIL,
+    S_EXPANDED,
+    S_GENERATED,
+    S_PEAK,
+    S_REOPENED,
+    S_STATUS,
+    AStar,
+    Outputs,
+)
 from navserver.search.grid import Grid
 from navserver.search.many import path_totals_
 from navserver.search.movement import Movement
 from navserver.search.nodes import CancelFlag, SearchTrace
-from navserver.search.results import PathResult
+from navserver.search.results import PathResult, ResultRow
 from navserver.search.wavefront import Wavefront
 from navserver.service.replicas import Replica, Searcher
 from navserver.service.requests import SearchOptions
 from navserver.status import NavserverError
 
 __all__ = [
+    "BundleUnit",
     "FieldState",
     "FieldUnit",
     "QueryUnit",
+    "RangeUnit",
     "SearchState",
     "SliceUnit",
-    "TrialUnit",
     "WorkUnit",
 ]
 
 _CELLS_A_PATH = 64
 _NO_ROWS = np.empty(0, np.int64)
+_NEVER = CancelFlag()
 
 
 class WorkUnit(ABC):
@@ -89,8 +101,90 @@ class WorkUnit(ABC):
         """
 
 
-class TrialUnit(WorkUnit):
-    """Short searches, each given up at a limit.
+class BundleUnit(WorkUnit):
+    """Short searches for single paths, each given up at a limit.
+
+    Parameters
+    ----------
+    client, replica
+        As for `WorkUnit`.
+    options : SearchOptions
+        How to search.
+    limit : int
+        Most expansions of each.
+    ends : list of ((int, int), (int, int))
+        Start and goal of each.
+    """
+
+    OVERHEAD = 200.0
+    OVERHEAD_A_ROW = 20.0
+
+    def __init__(
+        self,
+        client: Hashable,
+        replica: Replica,
+        options: SearchOptions,
+        limit: int,
+        ends: list[tuple[tuple[int, int], tuple[int, int]]],
+    ) -> None:
+        super().__init__(client, replica, _NEVER)
+        self.options = options
+        self.limit = limit
+        self.ends = ends
+        self.jobs: list[Any] = []
+        """What each of them is for."""
+        self.results: list[PathResult] = []
+        """In the order of the ends; none if something went wrong."""
+        self.expanded = 0
+        """Expansions of all searches."""
+
+    def _run(self) -> None:
+        searcher = self.replica.borrow(self.options, self.limit)
+        if len(self.ends) == 1:
+            self.results = [searcher.search.find_path(*self.ends[0])]
+        else:
+            self.results = self._results(searcher.search)
+        self.replica.give_back(searcher)
+        self.expanded = sum(result.metrics.expanded for result in self.results)
+
+    def _results(self, search: AStar) -> list[PathResult]:
+        grid = self.replica.grid
+        starts, goals = (
+            grid.flat_indices(np.array(cells)) for cells in zip(*self.ends, strict=True)
+        )
+        outputs = Outputs.of(starts.size, _CELLS_A_PATH * starts.size)
+        outputs = search.run(starts, goals, outputs, _NEVER)
+        results, first = [], 0
+        rows, totals = outputs.summary.tolist(), outputs.totals.tolist()
+        for (start, goal), row, (cost, length) in zip(self.ends, rows, totals, strict=True):
+            last = first + row[S_COUNT]
+            result = ResultRow(
+                row[S_STATUS], row[S_DETAIL], start, goal, outputs.cells[first:last].copy(), cost,
+                length, search.suboptimality, row[S_EXPANDED], row[S_GENERATED], row[S_REOPENED],
+                row[S_PEAK], grid.version,
+            )  # fmt: skip
+            results.append(PathResult(result))
+            first = last
+        return results
+
+    def work(self, seconds: float) -> float:  # noqa: ARG002
+        """Return the expansions done, with the overhead in the same unit.
+
+        Parameters
+        ----------
+        seconds : float
+            Makes no difference.
+
+        Returns
+        -------
+        float
+            More than 0.
+        """
+        return self.OVERHEAD + self.OVERHEAD_A_ROW * len(self.ends) + self.expanded
+
+
+class RangeUnit(WorkUnit):
+    """Short searches for rows of a batch, each given up at a limit.
 
     Parameters
     ----------
@@ -100,6 +194,8 @@ class TrialUnit(WorkUnit):
         How to search.
     limit : int
         Most expansions of each.
+    rows : int64 array (n,)
+        Which rows of the batch these are.
     starts, goals : int64 arrays (n,)
         Flat cells.
     """
@@ -114,32 +210,28 @@ class TrialUnit(WorkUnit):
         cancel: CancelFlag,
         options: SearchOptions,
         limit: int,
+        rows: NDArray[np.int64],
         starts: NDArray[np.int64],
         goals: NDArray[np.int64],
     ) -> None:
         super().__init__(client, replica, cancel)
         self.options = options
         self.limit = limit
+        self.rows = rows
         self.starts = starts
         self.goals = goals
-        self.outputs: Outputs | None = None
-        self.jobs: list[Any] = []
-        """What each row is for, if for single paths."""
-        self.rows: NDArray[np.int64] = _NO_ROWS
-        """What each row is for, if for a batch."""
         self.group: NDArray[np.int64] = _NO_ROWS
-        """The rows of a batch that these are a sample of."""
+        """The rows of the batch that these are a sample of."""
+        self.outputs: Outputs | None = None
+        self.expanded = 0
+        """Expansions of all searches."""
 
     def _run(self) -> None:
         searcher = self.replica.borrow(self.options, self.limit)
         outputs = Outputs.of(self.starts.size, _CELLS_A_PATH * self.starts.size)
         self.outputs = searcher.search.run(self.starts, self.goals, outputs, self.cancel)
         self.replica.give_back(searcher)
-
-    @property
-    def expanded(self) -> int:
-        """Expansions of all searches."""
-        return 0 if self.outputs is None else int(self.outputs.summary[:, 4].sum())
+        self.expanded = int(self.outputs.summary[:, S_EXPANDED].sum())
 
     def work(self, seconds: float) -> float:  # noqa: ARG002
         """Return the expansions done, with the overhead in the same unit.

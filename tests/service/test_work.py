@@ -8,23 +8,41 @@ from navserver.search.grid import Grid
 from navserver.search.nodes import CancelFlag
 from navserver.service.replicas import Replicas
 from navserver.service.requests import SearchOptions
-from navserver.service.work import QueryUnit, SearchState, SliceUnit, TrialUnit
+from navserver.service.work import BundleUnit, QueryUnit, RangeUnit, SearchState, SliceUnit
 from navserver.status import InputError
 from tests.service.driving import winding
 
+ENDS = [((0, 0), (3, 0)), ((0, 0), (16, 16)), ((5, 0), (5, 0)), ((0, 1), (0, 0))]
 
-def test_a_trial_gives_each_search_up_at_the_limit() -> None:
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_a_bundle_gives_each_search_up_at_the_limit(count: int) -> None:
+    grid = winding(17)
+    replica = Replicas(grid).pin()
+    unit = BundleUnit("me", replica, SearchOptions(), 20, ENDS[:count])
+    unit.run()
+    for result, (start, goal) in zip(unit.results, ENDS, strict=False):
+        expected = find_path(grid, start, goal, max_expansions=20)
+        assert (result.status, result.metrics) == (expected.status, expected.metrics)
+        assert (result.start, result.goal, result.map_version) == (start, goal, 1)
+        assert result.cells.tolist() == expected.cells.tolist()
+    assert unit.expanded == sum(result.metrics.expanded for result in unit.results)
+    assert unit.work(0.0) > unit.expanded
+    assert replica.idle_bytes == replica.scratch_bytes
+
+
+def test_a_range_does_so_for_rows_of_a_batch() -> None:
     grid = winding(17)
     replica = Replicas(grid).pin()
     starts = np.array([0, 0], np.int64)
     goals = np.array([3, grid.size - 1], np.int64)
-    unit = TrialUnit("me", replica, CancelFlag(), SearchOptions(), 20, starts, goals)
+    rows = np.array([7, 9])
+    unit = RangeUnit("me", replica, CancelFlag(), SearchOptions(), 20, rows, starts, goals)
     unit.run()
     assert unit.outputs is not None
     assert unit.outputs.summary[:, 0].tolist() == [0, 5]
-    assert unit.expanded == unit.outputs.summary[:, 4].sum() == 4 + 20
+    assert unit.expanded == 4 + 20
     assert unit.work(0.0) > unit.expanded
-    assert replica.idle_bytes == replica.scratch_bytes
 
 
 def test_slices_end_with_the_result_of_a_whole_search() -> None:
