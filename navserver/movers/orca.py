@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from navserver._jit import inlined, kernel, register_warm_up
 from navserver.movers.half_planes import PLANE, solve_
 from navserver.movers.movers import Movers
-from navserver.movers.proximity import Buckets, BucketSort, nearest_around_
+from navserver.movers.proximity import Buckets, BucketSort, apart_, nearest_around_
 from navserver.movers.walls import MOST_WALLS, look_around_, wall_planes_, wall_reach_of
 from navserver.movers.workers import Workers
 from navserver.search.grid import Grid
@@ -82,24 +82,6 @@ class Avoidance:  # numpydoc ignore=PR02
             raise InputError(
                 "max_neighbors", count, "is out of bounds", f"give 1 to {MOST_NEIGHBORS}"
             )
-
-
-@inlined
-def apart_(own: int, other: int) -> tuple[float, float]:
-    """Return the unit vector by which a mover leaves another that is in the same place.
-
-    Each slot has a direction of its own, a golden angle from the last. The vector is what own and
-    other differ by: opposite for the other mover, and never against the own direction, so that any
-    number of movers in one place part like a star.
-    """
-    own_angle = 2.399963229728653 * own
-    other_angle = 2.399963229728653 * other
-    x = math.cos(own_angle) - math.cos(other_angle)
-    y = math.sin(own_angle) - math.sin(other_angle)
-    length = math.sqrt(x * x + y * y)
-    if length == 0.0:
-        return (1.0, 0.0) if own < other else (-1.0, 0.0)
-    return x / length, y / length
 
 
 @inlined

@@ -23,7 +23,7 @@ from navserver.status import InputError
 if TYPE_CHECKING:
     from navserver.movers.movers import Movers
 
-__all__ = ["BucketSort", "Buckets", "ProximityIndex", "nearest_around_"]
+__all__ = ["BucketSort", "Buckets", "ProximityIndex", "apart_", "nearest_around_", "run_"]
 
 EVERY_LAYER = 0xFFFFFFFF
 
@@ -238,6 +238,24 @@ def nearest_around_(
                 if n_found == capacity:
                     limit = squares[capacity - 1]
     return n_found
+
+
+@inlined
+def apart_(own: int, other: int) -> tuple[float, float]:
+    """Return the unit vector by which a mover leaves another that is in the same place.
+
+    Each slot has a direction of its own, a golden angle from the last. The vector is what own and
+    other differ by: opposite for the other mover, and never against the own direction, so that any
+    number of movers in one place part like a star.
+    """
+    own_angle = 2.399963229728653 * own
+    other_angle = 2.399963229728653 * other
+    x = math.cos(own_angle) - math.cos(other_angle)
+    y = math.sin(own_angle) - math.sin(other_angle)
+    length = math.sqrt(x * x + y * y)
+    if length == 0.0:
+        return (1.0, 0.0) if own < other else (-1.0, 0.0)
+    return x / length, y / length
 
 
 @kernel
