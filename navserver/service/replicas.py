@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Hashable
+from itertools import islice
 from typing import NamedTuple
 
 from navserver.search.astar import AStar
@@ -331,14 +332,31 @@ class Replicas:
             self._remember(effect.version, edit)
         return effect
 
+    def edits_since(self, version: int) -> list[MapEdit] | None:
+        """Return the edits that lead from a version to the newest.
+
+        Parameters
+        ----------
+        version : int
+            Of this map.
+
+        Returns
+        -------
+        list of MapEdit or None
+            In their order; None if they are no longer known.
+        """
+        with self._lock:
+            count = self._head.version - version
+            if count > len(self._log):
+                return None
+            return [logged.edit for logged in islice(self._log, len(self._log) - count, None)]
+
     def _catch_up(self, target: Replica) -> bool:
         """Apply what a copy has missed; return False if the log does not reach so far."""
-        missed = [logged for logged in self._log if logged.version > target.version]
-        if len(missed) != self._head.version - target.version:
-            return False
-        for logged in missed:
-            logged.edit.apply(target.grid)
-        return True
+        missed = self.edits_since(target.version)
+        for edit in missed or []:
+            edit.apply(target.grid)
+        return missed is not None
 
     def _remember(self, version: int, edit: MapEdit) -> None:
         self._log.append(_Logged(version, edit))

@@ -18,6 +18,7 @@ from navserver.service.path_cache import PathCache
 from navserver.service.rates import Rates
 from navserver.service.replicas import Replicas
 from navserver.service.watches import Watches
+from navserver.service.world_movers import WorldMovers
 from navserver.status import InputError
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class World:
         """Paths that were found."""
         self.watches = Watches(grid)
         """Delivered paths that edits may break."""
+        self._movers: WorldMovers | None = None
         self._profiles: dict[str, Profile] = {"default": DEFAULT_PROFILE}
         self._hash: tuple[int, str] = (0, "")
         self._lock = threading.Lock()
@@ -155,6 +157,19 @@ class World:
             If an option is out of its bounds.
         """
         self.replicas.prepare(Movement(**movement), islands=islands)
+
+    @property
+    def movers(self) -> WorldMovers:
+        """The movers, made at first use with a copy of the map of their own."""
+        with self._lock:
+            if self._movers is None:
+                self._movers = WorldMovers(self.replicas)
+            return self._movers
+
+    @property
+    def has_movers(self) -> bool:
+        """Whether `movers` has been used."""
+        return self._movers is not None
 
     # Edits: each returns its effect, whose version later requests will see at least
 

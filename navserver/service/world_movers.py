@@ -1,0 +1,474 @@
+"""The movers of a world: steps that each see one version of its map, and views of an area.
+
+Movers keep much that hangs on one `Grid`, so they have a copy of the map of their own. It takes in
+the edits of the world between steps, in their order.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from navserver.movers.columns import MoverState
+from navserver.movers.events import Events
+from navserver.movers.movers import Movers
+from navserver.movers.stepper import Stepper
+from navserver.search.grid import Grid
+from navserver.search.validation import checked_number
+from navserver.service.replicas import Replicas
+from navserver.status import InputError
+
+__all__ = ["Step", "View", "WorldMovers", "instance_transforms"]
+
+MAX_RATE = 1000.0
+"""Most steps a second."""
+
+MAX_EVENTS = 4096
+"""Steps whose events wait for `take_events`; older ones are dropped, and counted."""
+
+
+class Step(NamedTuple):
+    """What one step was, if something happened in it."""
+
+    tick: int
+    """Steps since the movers were made, this one included."""
+    version: int
+    """Version of the map that it saw."""
+    events: Events
+
+
+class View(NamedTuple):
+    """Movers of an area after a step, in the order of their slots."""
+
+    tick: int
+    """Steps since the movers were made."""
+    version: int
+    """Version of the map that the last step saw."""
+    handles: NDArray[np.int64]
+    """int64 array (n,)."""
+    positions: NDArray[np.float32]
+    """float32 array (n, 2), in cell space."""
+    velocities: NDArray[np.float32]
+    """float32 array (n, 2), in cells a second."""
+    states: NDArray[np.uint8]
+    """uint8 array (n,): a `MoverState` each."""
+    truncated: bool
+    """Whether there were more than the limit."""
+
+
+class WorldMovers:
+    """The movers of one world, their steps, and their clock.
+
+    Parameters
+    ----------
+    replicas : Replicas
+        The world's map.
+    **options
+        Keywords of `Stepper`.
+
+    Raises
+    ------
+    InputError
+        If an option is out of its bounds.
+
+    Notes
+    -----
+    Safe for threads, which wait for each other; `view` waits for a step at most.
+
+    Examples
+    --------
+    >>> movers = WorldMovers(Replicas(Grid.filled(16, 16)), threads=1)
+    >>> units = movers.add([(1, 1), (2, 1)], radius=0.4, max_speed=4.0)
+    >>> movers.order(units, (9, 9))
+    >>> while len(movers.view().handles[movers.view().states != MoverState.IDLE]):
+    ...     _ = movers.step(0.1)
+    >>> movers.take_events()[0][-1].events.arrived.size > 0
+    True
+    """
+
+    def __init__(self, replicas: Replicas, **options: Any) -> None:
+        self._replicas = replicas
+        replica = replicas.pin()
+        try:
+            self._grid = replica.grid.copy()
+            self._grid.version = replica.version
+        finally:
+            replicas.unpin(replica)
+        self._movers = Movers(self._grid)
+        self._stepper = Stepper(self._movers, **options)
+        self._lock = threading.RLock()
+        self._tick = 0
+        self._steps: list[Step] = []
+        self._dropped = 0
+        self._interval = math.inf
+        self._due = math.inf
+        self._skipped = 0
+
+    def __len__(self) -> int:
+        """Return how many movers there are."""
+        return len(self._movers)
+
+    @property
+    def tick(self) -> int:
+        """Steps so far."""
+        return self._tick
+
+    def close(self) -> None:
+        """End the threads."""
+        with self._lock:
+            self._stepper.close()
+
+    # Who is there, and where to go
+
+    def add(self, positions: ArrayLike, **properties: Any) -> NDArray[np.int64]:
+        """Add movers that stand still.
+
+        Parameters
+        ----------
+        positions : array-like of float, shape (n, 2)
+            In cell space, each in an open cell.
+        **properties
+            Keywords of `Movers.add`.
+
+        Returns
+        -------
+        int64 array (n,)
+            Their handles.
+
+        Raises
+        ------
+        InputError
+            If a value is out of its bounds; then nothing is added.
+        """
+        with self._lock:
+            self._take_edits()
+            return self._movers.add(positions, **properties)
+
+    def remove(self, handles: ArrayLike) -> None:
+        """Remove movers.
+
+        Parameters
+        ----------
+        handles : array-like of int, shape (n,)
+            Each once.
+
+        Raises
+        ------
+        InputError
+            If a handle is not that of a mover; then nothing is removed.
+        """
+        with self._lock:
+            self._movers.remove(handles)
+
+    def order(self, handles: ArrayLike, goal: ArrayLike, *, spread: bool = True) -> None:
+        """Send movers to a goal.
+
+        Parameters
+        ----------
+        handles, goal, spread
+            As for `Stepper.order`.
+
+        Raises
+        ------
+        InputError
+            If the goal is not on the map, or a handle is not that of a mover.
+        """
+        with self._lock:
+            self._take_edits()
+            self._stepper.order(handles, goal, spread=spread)
+
+    def set_paths(self, handles: ArrayLike, points: ArrayLike, offsets: ArrayLike) -> None:
+        """Send movers along waypoints.
+
+        Parameters
+        ----------
+        handles, points, offsets
+            As for `Movers.set_paths`.
+
+        Raises
+        ------
+        InputError
+            If they do not go together, or a handle is not that of a mover.
+        """
+        with self._lock:
+            self._take_edits()
+            self._movers.set_paths(handles, points, offsets)
+
+    def set(self, handles: ArrayLike, **properties: ArrayLike) -> None:
+        """Change properties of movers.
+
+        Parameters
+        ----------
+        handles, **properties
+            As for `Movers.set`.
+
+        Raises
+        ------
+        InputError
+            If a value is out of its bounds.
+        """
+        with self._lock:
+            self._movers.set(handles, **properties)
+
+    def stop(self, handles: ArrayLike) -> None:
+        """Let movers stand where they are.
+
+        Parameters
+        ----------
+        handles : array-like of int, shape (n,)
+            Movers.
+
+        Raises
+        ------
+        InputError
+            If a handle is not that of a mover.
+        """
+        with self._lock:
+            self._movers.stop(handles)
+
+    # Time
+
+    def step(self, dt: float) -> Step:
+        """Move everybody for a span of time, on the newest version of the map.
+
+        Parameters
+        ----------
+        dt : float
+            Seconds, 0 to 3600.
+
+        Returns
+        -------
+        Step
+            With what happened; `take_events` tells it too.
+
+        Raises
+        ------
+        InputError
+            If that is no such number; nothing has changed then.
+        """
+        with self._lock:
+            self._take_edits()
+            events = self._stepper.step(dt)
+            self._tick += 1
+            step = Step(self._tick, self._grid.version, events)
+            if events:
+                self._steps.append(step)
+                if len(self._steps) > MAX_EVENTS:
+                    del self._steps[0]
+                    self._dropped += 1
+            return step
+
+    def run(self, rate: float, now: float) -> None:
+        """Step at a fixed rate from now on, whenever `advance` is called.
+
+        Parameters
+        ----------
+        rate : float
+            Steps a second, up to 1000; 0 ends it.
+        now : float
+            Seconds.
+
+        Raises
+        ------
+        InputError
+            If that is no rate.
+        """
+        remedy = f"give steps a second, 0 to {MAX_RATE:.0f}"
+        checked = checked_number("rate", rate, 0.0, remedy)
+        if checked > MAX_RATE:
+            raise InputError("rate", rate, "is out of bounds", remedy)
+        with self._lock:
+            self._interval = 1.0 / checked if checked > 0.0 else math.inf
+            self._due = now + self._interval
+
+    @property
+    def due(self) -> float:
+        """When `advance` has to be called, in seconds; ``inf`` if the movers do not run."""
+        return self._due
+
+    @property
+    def skipped(self) -> int:
+        """Steps that were left out because whoever calls `advance` was late."""
+        return self._skipped
+
+    def advance(self, now: float, most: int = 4) -> int:
+        """Do the steps that are due.
+
+        Parameters
+        ----------
+        now : float
+            Seconds.
+        most : int
+            Steps to do at most; what is due beyond is left out, so that a stall is not followed
+            by a rush.
+
+        Returns
+        -------
+        int
+            Steps done.
+        """
+        with self._lock:
+            done = 0
+            while self._due <= now:
+                if done == most:
+                    late = math.floor((now - self._due) / self._interval) + 1
+                    self._skipped += late
+                    self._due += late * self._interval
+                    break
+                self.step(self._interval)
+                self._due += self._interval
+                done += 1
+            return done
+
+    def _take_edits(self) -> None:
+        """Bring the movers' map up to date."""
+        edits = self._replicas.edits_since(self._grid.version)
+        if edits is None:
+            replica = self._replicas.pin()
+            try:
+                _adopt(self._grid, replica.grid)
+            finally:
+                self._replicas.unpin(replica)
+            return
+        for edit in edits:
+            edit.apply(self._grid)
+
+    # What can be seen
+
+    def take_events(self) -> tuple[list[Step], int]:
+        """Return the steps in which something happened since the last call.
+
+        Returns
+        -------
+        steps : list of Step
+            In their order.
+        dropped : int
+            How many older ones had to be dropped.
+        """
+        with self._lock:
+            steps, self._steps = self._steps, []
+            dropped, self._dropped = self._dropped, 0
+            return steps, dropped
+
+    def view(
+        self, rectangle: tuple[float, float, float, float] | None = None, limit: int | None = None
+    ) -> View:
+        """Return the movers in an area, as they are after the last step.
+
+        Parameters
+        ----------
+        rectangle : (float, float, float, float), optional
+            x0, y0, x1, y1 in cell space, ends included; default: everywhere.
+        limit : int, optional
+            Most movers to return, 0 or more.
+
+        Returns
+        -------
+        View
+            Copies. O(movers).
+
+        Raises
+        ------
+        InputError
+            If that is no rectangle, or no limit.
+        """
+        with self._lock:
+            columns, slots = self._movers.columns, self._movers.slots
+            is_there = columns.state[:slots] != MoverState.FREE
+            if rectangle is not None:
+                x0, y0, x1, y1 = _checked_rectangle(rectangle)
+                x, y = columns.position[:slots].T
+                is_there &= (x0 <= x) & (x <= x1) & (y0 <= y) & (y <= y1)
+            rows = np.flatnonzero(is_there)
+            truncated = False
+            if limit is not None:
+                most = int(checked_number("limit", limit, 0, "give an integer of 0 or more"))
+                truncated = rows.size > most
+                rows = rows[:most]
+            return View(
+                self._tick,
+                self._grid.version,
+                self._movers.handles_of(rows),
+                columns.position[rows],
+                columns.velocity[rows],
+                columns.state[rows],
+                truncated,
+            )
+
+    def transforms(self, view: View) -> NDArray[np.float32]:
+        """Return a view's movers as instances of a Godot MultiMesh.
+
+        Parameters
+        ----------
+        view : View
+            From `view`.
+
+        Returns
+        -------
+        float32 array (n, 8)
+            As `instance_transforms`.
+        """
+        return instance_transforms(self._grid, view)
+
+
+def instance_transforms(grid: Grid, view: View) -> NDArray[np.float32]:
+    """Return movers as the buffer of a Godot MultiMesh with TRANSFORM_2D and nothing else.
+
+    Parameters
+    ----------
+    grid : Grid
+        Its transform gives world positions.
+    view : View
+        Who.
+
+    Returns
+    -------
+    float32 array (n, 8)
+        ``x.x, y.x, 0, origin.x, x.y, y.y, 0, origin.y`` an instance: the x axis points where the
+        mover goes, unturned for one that stands.
+    """
+    n = len(view.handles)
+    buffer = np.zeros((n, 8), np.float32)
+    origins = grid.cell_to_world(view.positions).reshape(n, 2)
+    ways = view.velocities.astype(np.float64) @ grid.transform[:, :2].T
+    lengths = np.hypot(ways[:, 0], ways[:, 1])
+    stands = lengths < 1e-9
+    ways[stands] = (1.0, 0.0)
+    lengths[stands] = 1.0
+    cosine, sine = (ways / lengths[:, None]).T
+    buffer[:, 0] = cosine
+    buffer[:, 1] = -sine
+    buffer[:, 3] = origins[:, 0]
+    buffer[:, 4] = sine
+    buffer[:, 5] = cosine
+    buffer[:, 7] = origins[:, 1]
+    return buffer
+
+
+def _adopt(grid: Grid, head: Grid) -> None:
+    """Make a grid equal to another of its size, version included."""
+    for name in set(grid.layers) - set(head.layers):
+        grid.remove_layer(name)
+    scale = head.cell_scale
+    if scale is None and grid.cell_scale is not None:
+        scale = np.ones((head.height, head.width), np.float32)
+    grid.set_all(head.classes, cell_scale=scale, layers=dict(head.layers) or None)
+    grid.version = head.version
+
+
+def _checked_rectangle(
+    rectangle: tuple[float, float, float, float],
+) -> tuple[float, float, float, float]:
+    try:
+        x0, y0, x1, y1 = (float(side) for side in rectangle)
+    except (TypeError, ValueError):
+        x0 = y0 = x1 = y1 = math.nan
+    if x0 <= x1 and y0 <= y1:
+        return x0, y0, x1, y1
+    raise InputError(
+        "rectangle", rectangle, "is not a rectangle", "give x0, y0, x1, y1 with x0 <= x1, y0 <= y1"
+    )
