@@ -6,9 +6,10 @@ import argparse
 import json
 from pathlib import Path
 
+from benchmarks.orca_cases import ORCA_CASES
 from benchmarks.walk_cases import WALK_CASES
 
-MOVER_CASES = {**WALK_CASES}
+MOVER_CASES = {**WALK_CASES, **ORCA_CASES}
 """By case and contender: a call ``(contender, quick)`` that returns rows."""
 
 
