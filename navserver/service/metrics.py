@@ -47,6 +47,21 @@ class KindMetrics:
         self.count += 1
         self._outcomes[outcome] = self._outcomes.get(outcome, 0) + 1
 
+    def copy(self) -> KindMetrics:
+        """Return metrics that count no further: quantiles take longer than a lock may be held.
+
+        Returns
+        -------
+        KindMetrics
+            As they are now.
+        """
+        copied = KindMetrics()
+        copied.count = self.count
+        copied._outcomes = dict(self._outcomes)
+        copied._waiting = self._waiting.copy()
+        copied._searching = self._searching.copy()
+        return copied
+
     def summary(self) -> dict[str, object]:
         """Return the count, the outcomes, and quantiles in microseconds.
 

@@ -133,6 +133,7 @@ class PathQueue(Generic[E]):
         self.max_rows_a_client = checked_count("max_rows_a_client", max_rows_a_client)
         self.max_scratch = checked_count("max_scratch", max_scratch)
         self.quantum = quantum
+        self._n_waiting = 0
         self.scratch = 0
         """Bytes that searches hold."""
         self.n_rows = 0
@@ -141,7 +142,7 @@ class PathQueue(Generic[E]):
 
     def __len__(self) -> int:
         """Return how many entries wait, without those that are gone."""
-        return sum(1 for _ in self)
+        return self._n_waiting
 
     def __iter__(self) -> Iterator[E]:
         """Yield the entries that wait, in no order."""
@@ -219,6 +220,7 @@ class PathQueue(Generic[E]):
         """
         key = (-entry.priority, entry.deadline, entry.order)
         entry.is_waiting = True
+        self._n_waiting += 1
         heapq.heappush(self._clients[entry.client].lanes[lane], (key, entry))
 
     def note_gone(self, entry: E) -> None:
@@ -229,6 +231,7 @@ class PathQueue(Generic[E]):
         entry : Entry
             Its `is_gone` is set.
         """
+        self._n_waiting -= 1
         client = self._clients.get(entry.client)
         if client is None:
             return
@@ -259,6 +262,7 @@ class PathQueue(Generic[E]):
         client, lane = chosen
         _, entry = heapq.heappop(client.lanes[lane])
         entry.is_waiting = False
+        self._n_waiting -= 1
         client.is_turn_of_long = lane == _SHORT
         return entry, _MEMBERS[lane]
 
@@ -287,6 +291,7 @@ class PathQueue(Generic[E]):
             return None
         entry = heapq.heappop(known.lanes[lane])[1]
         entry.is_waiting = False
+        self._n_waiting -= 1
         return entry
 
     def has(self, lanes: Lane) -> bool:

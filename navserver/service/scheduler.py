@@ -115,6 +115,7 @@ class Scheduler:
         self._agents: dict[tuple[Hashable, Hashable], PathTicket] = {}
         self._jobs: dict[tuple[object, ...], Job] = {}
         self._deadlines: list[tuple[float, tuple[int, int], Pending]] = []
+        self._n_left = 0
         self._replies: list[Reply] = []
         self._on_reply = on_reply
         self._metrics = {kind: KindMetrics() for kind in _KINDS.values()}
@@ -498,6 +499,12 @@ class Scheduler:
         pending.is_gone = True
         if pending.is_waiting:
             self._queue.note_gone(pending)
+        self._n_left += 1
+        if self._n_left > 1024 and 2 * self._n_left > len(self._deadlines):
+            # Deadlines may be hours away; those of requests that are gone must not pile up.
+            self._deadlines = [entry for entry in self._deadlines if not entry[2].is_gone]
+            heapq.heapify(self._deadlines)
+            self._n_left = 0
 
     def _forget_path(self, ticket: PathTicket) -> None:
         request, job = ticket.request, ticket.job
@@ -520,13 +527,14 @@ class Scheduler:
             of their caches.
         """
         with self._lock:
+            kinds = {kind: metrics.copy() for kind, metrics in self._metrics.items()}
             summary: dict[str, Any] = {
-                "requests": {kind: metrics.summary() for kind, metrics in self._metrics.items()},
                 "pending_rows": self._queue.n_rows,
                 "waiting": len(self._queue),
                 "at_work": self._n_at_work,
                 "search_scratch_bytes": self._queue.scratch,
             }
+        summary["requests"] = {kind: metrics.summary() for kind, metrics in kinds.items()}
         summary["worlds"] = {
             world.name: {
                 "version": world.version,

@@ -207,6 +207,7 @@ class Queueing(RuleBasedStateMachine):
     def counts_agree(self) -> None:
         assert self.queue.n_rows == len(self.waiting) + len(self.at_work)
         assert set(self.queue) == set(self.waiting)
+        assert len(self.queue) == len(self.waiting)
 
 
 TestQueueing = Queueing.TestCase

@@ -293,3 +293,14 @@ def test_random_requests_on_random_maps_are_what_searches_find() -> None:
             assert reply.result.cells.tolist() == result.cells.tolist()
             assert reply.result.cost == result.cost
         assert not expected
+
+
+def test_deadlines_of_what_was_answered_do_not_pile_up() -> None:
+    stage = Stage(Grid.filled(8, 8))
+    for _ in range(50):
+        for _ in range(100):
+            stage.ask((0, 0), (7, 7), deadline_ms=3.6e6)
+        assert len(stage.finish()) == 100
+    assert len(stage.scheduler._deadlines) <= 2048
+    stage.ask((0, 0), (7, 7), deadline_ms=5.0)
+    assert stage.scheduler.next_deadline() == pytest.approx(stage.now + 0.005)
