@@ -108,6 +108,8 @@ class Columns:
     """1 while it is to ask for a way once `replan_wait` is over."""
     replan_wait: NDArray[np.float32] = field(metadata=_of(np.float32))
     """Seconds before it may ask for a way again."""
+    held: NDArray[np.float32] = field(metadata=_of(np.float32))
+    """Seconds for which it has let others by before a passage."""
     events: NDArray[np.uint8] = field(metadata=_of(np.uint8))
     """`EventFlag` bits of the step under way."""
     stuck_reason: NDArray[np.uint8] = field(metadata=_of(np.uint8))

@@ -324,9 +324,9 @@ class SlotPlanner:
     Examples
     --------
     >>> planner = SlotPlanner(Grid.filled(9, 9))
-    >>> slots, placed = planner.plan((4.0, 4.0), [(0, 4), (0, 5)], [0.4, 0.4])
-    >>> bool(placed.all()), slots.round(2).tolist()
-    (True, [[4.0, 4.0], [3.58, 4.73]])
+    >>> slots, placed = planner.plan((4.0, 4.0), [(0, 4), (2, 4)], [0.4, 0.4])
+    >>> bool(placed.all()), slots.round(2).astype(str).tolist()
+    (True, [['3.16', '4.0'], ['4.0', '4.0']])
     """
 
     def __init__(self, grid: Grid, movement: Movement | None = None, *, gap: float = 0.05) -> None:
