@@ -110,6 +110,20 @@ class Columns:
     """Seconds before it may ask for a way again."""
     held: NDArray[np.float32] = field(metadata=_of(np.float32))
     """Seconds for which it has let others by before a passage."""
+    headway: NDArray[np.float32] = field(metadata=_of(np.float32, default=np.inf))
+    """The nearest that it has come to the waypoint walked to, see `settling`."""
+    headway_left: NDArray[np.int32] = field(metadata=_of(np.int32))
+    """How many waypoints were left then."""
+    stalled: NDArray[np.float32] = field(metadata=_of(np.float32))
+    """Seconds for which it has come no nearer."""
+    returns: NDArray[np.uint8] = field(metadata=_of(np.uint8))
+    """How often it has gone back to its place."""
+    rank: NDArray[np.float32] = field(metadata=_of(np.float32, default=1))
+    """Who gives way to whom: the priority, and 2 more for who stands and need not let others by."""
+    yields: NDArray[np.float32] = field(metadata=_of(np.float32))
+    """Seconds for which one who stands lets others by, who cannot get past."""
+    announced: NDArray[np.uint8] = field(metadata=_of(np.uint8))
+    """1 once the events have told how its order ended."""
     events: NDArray[np.uint8] = field(metadata=_of(np.uint8))
     """`EventFlag` bits of the step under way."""
     stuck_reason: NDArray[np.uint8] = field(metadata=_of(np.uint8))

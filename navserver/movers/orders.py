@@ -90,6 +90,7 @@ class Orders:
         columns = movers.columns
         waiting = (columns.state == MoverState.WAITING) & (columns.group >= 0)
         columns.wants_way[waiting] = 1
+        self._some_are_lost = False
         self._n_wanting = int(np.count_nonzero(columns.wants_way))
 
     # Giving orders
@@ -152,6 +153,8 @@ class Orders:
         moved = np.hypot(*(goals - columns.goal[rows]).T)
         is_near = (moved <= self.goal_tolerance) & (columns.state[rows] == MoverState.PATH)
         columns.goal[rows] = goals
+        columns.returns[rows] = 0
+        columns.announced[rows] = 0
         is_bent = np.zeros(rows.size, np.bool_)
         is_bent[is_near] = self._bend(which, rows[is_near])
         self._want(rows[~is_bent])
@@ -172,6 +175,16 @@ class Orders:
         movers.routes.pool[ends[is_free] - 1] = goals[is_free]
         movers.leave_rails(rows[is_free])
         return is_free
+
+    def want_again(self, rows: NDArray[np.int64]) -> None:
+        """Let movers ask for another way to their goals, as soon as they may.
+
+        Parameters
+        ----------
+        rows : int64 array (n,)
+            Slots; who was sent by no order is left alone.
+        """
+        self._want(rows[self._movers.columns.group[rows] >= 0])
 
     def _want(self, rows: NDArray[np.int64]) -> None:
         """Let movers stand and ask for a way as soon as they may."""
@@ -273,7 +286,12 @@ class Orders:
             or self._cooling > 0.0
             or not self.planner.is_idle
             or not self._closures.is_current
+            or self._some_are_lost
         )
+
+    def take_up_the_lost(self) -> None:
+        """Let those ask for a way in the next step who were on one and have lost it."""
+        self._some_are_lost = True
 
     def run(self, dt: float) -> int:
         """Look at edits, then plan.
@@ -292,6 +310,8 @@ class Orders:
         columns = movers.columns
         if not self._closures.is_current:
             self._take_edits()
+        if self._some_are_lost:
+            self._let_the_lost_ask()
         waits = columns.replan_wait[: movers.slots]
         np.maximum(waits - np.float32(dt), np.float32(0.0), out=waits)
         self._cooling = max(self._cooling - dt, 0.0)
@@ -311,6 +331,14 @@ class Orders:
             self._give_up(plans.lost)
         self._momentum[:] = 0.0
         return movers.take_flagged()
+
+    def _let_the_lost_ask(self) -> None:
+        self._some_are_lost = False
+        columns = self._movers.columns
+        slots = self._movers.slots
+        lost = (columns.state[:slots] == MoverState.WAITING) & (columns.group[:slots] >= 0)
+        rows = np.flatnonzero(lost & (columns.wants_way[:slots] == 0))
+        self._want(rows[~self.planner.are_asking(rows)])
 
     # Edits
 

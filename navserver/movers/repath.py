@@ -114,6 +114,8 @@ class Planner:
         self._movers = movers
         self.budget = checked_count("budget", budget)
         """Expansions a step."""
+        self.keep_right = 0.0
+        """How far waypoints may lie to the right of the shortest way, see `lay_waypoints`."""
         self.work_done = 0
         """Expansions of the last step, and what the making of routes counts for."""
         self._jobs: deque[_Job] = deque()
@@ -278,6 +280,7 @@ class Planner:
             columns.position[rows],
             columns.goal[rows],
             columns.radius[rows],
+            self.keep_right,
         )
         movers.start_routes(rows, points, bounds)
         return rows
@@ -331,7 +334,7 @@ class Planner:
             flat = grid.flat_indices(result.cells)
             points, _ = lay_waypoints(
                 grid, movement, flat, np.array([0, flat.size]), movers.columns.position[rows],
-                joint[np.newaxis], movers.columns.radius[rows],
+                joint[np.newaxis], movers.columns.radius[rows], self.keep_right,
             )  # fmt: skip
             points = np.concatenate([points, behind])
             bounds = np.array([0, len(points)])

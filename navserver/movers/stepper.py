@@ -22,8 +22,14 @@ from numpy.typing import ArrayLike
 
 from navserver.movers.events import NO_EVENTS, Events, collect_events
 from navserver.movers.following import Walking
+from navserver.movers.contact import Parting
+from navserver.movers.heading import Heading
 from navserver.movers.movers import Movers
+from navserver.movers.orca import Avoidance, Avoiding
 from navserver.movers.orders import Orders
+from navserver.movers.passages import Passages
+from navserver.movers.settling import Settling
+from navserver.movers.walls import Moving
 from navserver.movers.workers import Workers
 from navserver.search.validation import checked_number
 from navserver.status import InputError
@@ -108,6 +114,7 @@ class Stepper:
         budget: int = 8192,
         repath_interval: float = 0.5,
         goal_tolerance: float = 0.5,
+        avoidance: Avoidance | None = None,
     ) -> None:
         if not isinstance(movers, Movers):
             raise InputError("movers", movers, "is not a table of movers", "give Movers(grid)")
@@ -122,7 +129,20 @@ class Stepper:
             goal_tolerance=goal_tolerance,
         )
         """What sends movers, and keeps them on their way."""
-        self.phases: list[Phase] = [self.orders, Walking(movers, self.workers)]
+        self.phases: list[Phase] = [self.orders]
+        if avoidance is None:
+            self.phases.append(Walking(movers, self.workers))
+        else:
+            # Lanes of about a body's width.
+            self.orders.planner.keep_right = 1.0
+            self.phases += [
+                Heading(movers, self.workers),
+                Passages(movers),
+                Avoiding(movers, self.workers, avoidance),
+                Moving(movers, self.workers),
+                Parting(movers, self.workers),
+                Settling(movers, self.orders),
+            ]
         """What a step does, in this order."""
 
     def order(self, handles: ArrayLike, goal: ArrayLike, *, spread: bool = True) -> None:
@@ -221,7 +241,10 @@ class Stepper:
     def _collect(self, flagged: int) -> Events:
         if not flagged:
             return NO_EVENTS
-        return collect_events(self.movers.columns, self.movers.slots)
+        events = collect_events(self.movers.columns, self.movers.slots)
+        if events.repath_wanted.size:
+            self.orders.take_up_the_lost()
+        return events
 
 
 def _checked_seconds(dt: float) -> float:

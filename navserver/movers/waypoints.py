@@ -22,6 +22,8 @@ __all__ = ["disc_free_", "lay_waypoints", "lay_waypoints_"]
 # Cells that a line may skip: beyond, what it costs to look is not worth what is gained.
 _LOOKAHEAD = 48
 _TOUCH = 1e-4
+# Places to the right that are tried for a waypoint.
+_SHIFTS = 4
 
 
 @subkernel
@@ -113,12 +115,53 @@ def keeps_course_(cells: NDArray[np.int64], first: int, i: int, j: int) -> bool:
     return cells[j] - cells[j - 1] == cells[i] - cells[i - 1]
 
 
+@subkernel
+def keep_right_(
+    ground: Ground,
+    x: float,
+    y: float,
+    radius: float,
+    most: float,
+    begin: int,
+    end: int,
+    points: NDArray[np.float32],
+) -> None:
+    """Move the waypoints between a start (x, y) and the last one to the right as far as is free.
+
+    Invariant: all legs are as free as they were before.
+    """
+    for k in range(begin, end - 1):
+        at_x = np.float64(points[k, 0])
+        at_y = np.float64(points[k, 1])
+        next_x = np.float64(points[k + 1, 0])
+        next_y = np.float64(points[k + 1, 1])
+        dx = next_x - x
+        dy = next_y - y
+        length = math.sqrt(dx * dx + dy * dy)
+        if length > 0.0:
+            for step in range(_SHIFTS, 0, -1):
+                share = most * step / (_SHIFTS * length)
+                to_x = np.float64(np.float32(at_x - dy * share))
+                to_y = np.float64(np.float32(at_y + dx * share))
+                if disc_free_(ground, x, y, to_x, to_y, radius) and disc_free_(
+                    ground, to_x, to_y, next_x, next_y, radius
+                ):
+                    points[k, 0] = np.float32(to_x)
+                    points[k, 1] = np.float32(to_y)
+                    at_x = to_x
+                    at_y = to_y
+                    break
+        x = at_x
+        y = at_y
+
+
 @kernel
 def lay_waypoints_(
     ground: Ground,
     cells: NDArray[np.int64],
     offsets: NDArray[np.int64],
     pull: bool,
+    keep_right: float,
     starts: NDArray[np.float32],
     goals: NDArray[np.float32],
     radii: NDArray[np.float32],
@@ -180,6 +223,17 @@ def lay_waypoints_(
                 count += 1
                 break
             i = best + 1
+        if keep_right > 0.0:
+            keep_right_(
+                ground,
+                np.float64(starts[path, 0]),
+                np.float64(starts[path, 1]),
+                radius,
+                keep_right,
+                point_offsets[path],
+                count,
+                points,
+            )
     point_offsets[offsets.size - 1] = count
 
 
@@ -191,6 +245,7 @@ def lay_waypoints(
     starts: NDArray[np.float32],
     goals: NDArray[np.float32],
     radii: NDArray[np.float32],
+    keep_right: float = 0.0,
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return the waypoints of many bodies of one movement along paths of cells.
 
@@ -211,6 +266,9 @@ def lay_waypoints(
         Points in the first and in the last cell of each path, in cell space.
     radii : float32 array (n,)
         In cells.
+    keep_right : float
+        How far, in cells, waypoints may lie to the right of the shortest way, so that streams
+        that meet in a door or a corridor pass each other.
 
     Returns
     -------
@@ -223,7 +281,9 @@ def lay_waypoints(
     points = np.empty((cells.size + 2 * (offsets.size - 1), 2), np.float32)
     point_offsets = np.empty(offsets.size, np.int64)
     pull = grid.uniform_cost(movement) is not None
-    lay_waypoints_(ground, cells, offsets, pull, starts, goals, radii, points, point_offsets)
+    lay_waypoints_(
+        ground, cells, offsets, pull, keep_right, starts, goals, radii, points, point_offsets
+    )
     return points[: point_offsets[-1]], point_offsets
 
 

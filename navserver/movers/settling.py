@@ -1,0 +1,445 @@
+"""Crowds that come to rest, and movers that notice that they are stuck.
+
+A mover that makes no headway near its place looks at who is in its way. If both would be nearer to
+their places with each other's, they exchange them: the sum of their squared distances falls, so
+it cannot go on for ever. Where that does not help it settles where it is. Farther away it tells
+what holds it up, a wall or a crowd.
+
+Who has arrived rests. Others may push it aside, and it goes back once they have passed, a few times
+at most: then its place is where it is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from navserver._jit import kernel, register_warm_up, subkernel
+from navserver.movers.columns import EventFlag, MoverState, StuckReason
+from navserver.movers.movers import Movers
+from navserver.movers.orders import Orders
+from navserver.movers.proximity import Buckets, BucketSort, line_, run_
+from navserver.movers.sight import Ground, walkable_
+from navserver.search.grid import Grid
+
+__all__ = ["Settling", "assess_"]
+
+EXCHANGE_AFTER = 0.4
+"""Seconds without headway after which a mover looks for somebody to exchange places with."""
+
+YIELD_AFTER = 0.8
+"""Seconds without headway after which those at rest in a mover's way let it by."""
+
+YIELD_FOR = 1.0
+"""Seconds for which they do."""
+
+SETTLE_AFTER = 2.0
+"""Seconds without headway after which a mover settles near its place, or is stuck."""
+
+HEADWAY = 0.1
+"""Coming nearer by less, in cells, is no headway."""
+
+NEAR_PLACE = 1.5
+"""A mover is near its place within so many times the radius of its group, and some cells."""
+
+DISPLACED = 0.5
+"""A mover at rest goes back when it is farther from its place than this part of its radius."""
+
+MOST_RETURNS = 3
+"""So often it goes back."""
+
+# Bodies are in each other's way if their rims are nearer than that, in cells.
+_CONTACT = 0.5
+# How much nearer the two that exchange places must be, summed in squared cells.
+_LEAST_GAIN = 0.02
+
+IDLE, PATH = int(MoverState.IDLE), int(MoverState.PATH)
+
+# What a mover is to do.
+NOTHING, EXCHANGE, SETTLE, HELD_BY_WALL, HELD_BY_CROWD, GO_BACK, STAY = range(7)
+
+
+class Headway(NamedTuple):
+    """The columns that say whether movers make headway."""
+
+    least: NDArray[np.float32]
+    """Least distance to the waypoint so far."""
+    left: NDArray[np.int32]
+    """Waypoints left then."""
+    stalled: NDArray[np.float32]
+    returns: NDArray[np.uint8]
+
+
+class Bodies(NamedTuple):
+    """The columns that say who movers are and where they belong."""
+
+    state: NDArray[np.uint8]
+    movement: NDArray[np.uint8]
+    position: NDArray[np.float32]
+    goal: NDArray[np.float32]
+    radius: NDArray[np.float32]
+    group: NDArray[np.int32]
+    crowd_radius: NDArray[np.float32]
+    layers: NDArray[np.uint32]
+    mask: NDArray[np.uint32]
+    preferred: NDArray[np.float32]
+    yields: NDArray[np.float32]
+
+
+@subkernel
+def measure_(
+    headway: Headway,
+    i: int,
+    position: NDArray[np.float32],
+    pool: NDArray[np.float32],
+    next_: int,
+    end: int,
+    dt: float,
+) -> None:
+    """Count the seconds for which a mover has come no nearer to its waypoint."""
+    dx = np.float64(pool[next_, 0]) - position[i, 0]
+    dy = np.float64(pool[next_, 1]) - position[i, 1]
+    distance = math.sqrt(dx * dx + dy * dy)
+    if end - next_ != headway.left[i] or distance < headway.least[i] - HEADWAY:
+        headway.left[i] = end - next_
+        headway.least[i] = distance
+        headway.stalled[i] = 0.0
+    else:
+        headway.stalled[i] += np.float32(dt)
+
+
+@subkernel
+def way_left_(
+    position: NDArray[np.float32],
+    i: int,
+    pool: NDArray[np.float32],
+    next_: int,
+    end: int,
+    limit: float,
+) -> float:
+    """Return the length of a mover's route, or of a part of it that is longer than a limit."""
+    x = np.float64(position[i, 0])
+    y = np.float64(position[i, 1])
+    length = 0.0
+    for k in range(next_, end):
+        dx = pool[k, 0] - x
+        dy = pool[k, 1] - y
+        length += math.sqrt(dx * dx + dy * dy)
+        if length > limit:
+            break
+        x = np.float64(pool[k, 0])
+        y = np.float64(pool[k, 1])
+    return length
+
+
+@subkernel
+def gain_(bodies: Bodies, i: int, j: int) -> float:
+    """Return by how much the sum of squared distances falls if two exchange their goals."""
+    dx = np.float64(bodies.position[i, 0]) - bodies.position[j, 0]
+    dy = np.float64(bodies.position[i, 1]) - bodies.position[j, 1]
+    goal_dx = np.float64(bodies.goal[i, 0]) - bodies.goal[j, 0]
+    goal_dy = np.float64(bodies.goal[i, 1]) - bodies.goal[j, 1]
+    return -2.0 * (dx * goal_dx + dy * goal_dy)
+
+
+@subkernel
+def may_exchange_(ground: Ground, bodies: Bodies, i: int, j: int) -> bool:
+    """Return whether two movers of one order are alike and see each other's places."""
+    return (
+        bodies.group[i] == bodies.group[j]
+        and bodies.movement[i] == bodies.movement[j]
+        and bodies.radius[i] == bodies.radius[j]
+        and bodies.state[j] in (IDLE, PATH)
+        and walkable_(
+            ground,
+            np.float64(bodies.position[i, 0]),
+            np.float64(bodies.position[i, 1]),
+            np.float64(bodies.goal[j, 0]),
+            np.float64(bodies.goal[j, 1]),
+        )
+        and walkable_(
+            ground,
+            np.float64(bodies.position[j, 0]),
+            np.float64(bodies.position[j, 1]),
+            np.float64(bodies.goal[i, 0]),
+            np.float64(bodies.goal[i, 1]),
+        )
+    )
+
+
+class _Around(NamedTuple):
+    """Who is near a mover: the best partner for an exchange, and what else there is."""
+
+    partner: int
+    touches: bool
+    meets_walker: bool
+    goal_is_taken: bool
+
+
+@subkernel
+def look_around_(
+    ground: Ground,
+    bodies: Bodies,
+    buckets: Buckets,
+    order: NDArray[np.int32],
+    is_taken: NDArray[np.bool_],
+    i: int,
+    reach: float,
+    wants_partner: bool,
+    wants_room: bool,
+) -> _Around:
+    """Return who is near a mover, at most `reach` from its centre or its goal's."""
+    x = np.float64(bodies.position[i, 0])
+    y = np.float64(bodies.position[i, 1])
+    goal_x = np.float64(bodies.goal[i, 0])
+    goal_y = np.float64(bodies.goal[i, 1])
+    partner = -1
+    best = _LEAST_GAIN
+    touches = False
+    meets_walker = False
+    goal_is_taken = False
+    top = line_(min(y, goal_y) - reach, buckets.top, buckets.per_side, buckets.rows)
+    bottom = line_(max(y, goal_y) + reach, buckets.top, buckets.per_side, buckets.rows)
+    for row in range(top, bottom + 1):
+        begin, end = run_(buckets, row, min(x, goal_x) - reach, max(x, goal_x) + reach)
+        for rank in range(begin, end):
+            j = np.int64(order[rank])
+            if j == i or not (bodies.mask[i] & bodies.layers[j]):
+                continue
+            sum_of_radii = np.float64(bodies.radius[i]) + bodies.radius[j]
+            dx = np.float64(bodies.position[j, 0]) - goal_x
+            dy = np.float64(bodies.position[j, 1]) - goal_y
+            if bodies.state[j] == IDLE and dx * dx + dy * dy < (0.9 * sum_of_radii) ** 2:
+                goal_is_taken = True
+            dx = np.float64(bodies.position[j, 0]) - x
+            dy = np.float64(bodies.position[j, 1]) - y
+            if dx * dx + dy * dy > (sum_of_radii + _CONTACT) ** 2:
+                continue
+            touches = True
+            ahead = bodies.preferred[i, 0] * dx + bodies.preferred[i, 1] * dy
+            if wants_room and ahead > 0.0 and bodies.state[j] == IDLE:
+                bodies.yields[j] = YIELD_FOR
+            meets_walker = meets_walker or bodies.state[j] == PATH
+            if wants_partner and not is_taken[j]:
+                gain = gain_(bodies, i, j)
+                if gain > best and may_exchange_(ground, bodies, i, j):
+                    best = gain
+                    partner = j
+    return _Around(partner, touches, meets_walker, goal_is_taken)
+
+
+@kernel
+def assess_(
+    ground: Ground,
+    which: int,
+    slots: int,
+    bodies: Bodies,
+    headway: Headway,
+    held: NDArray[np.float32],
+    path_next: NDArray[np.int32],
+    path_end: NDArray[np.int32],
+    pool: NDArray[np.float32],
+    buckets: Buckets,
+    order: NDArray[np.int32],
+    widest: float,
+    dt: float,
+    is_taken: NDArray[np.bool_],
+    actions: NDArray[np.uint8],
+    partners: NDArray[np.int32],
+) -> int:
+    """Write what movers of one movement are to do; return how many are to do anything.
+
+    Invariant: nobody exchanges places twice in a step, and who is exchanged with does no more.
+    """
+    count = 0
+    for i in range(slots):
+        if bodies.movement[i] != which:
+            continue
+        actions[i] = NOTHING
+        if is_taken[i]:
+            continue
+        reach = bodies.radius[i] + widest + _CONTACT
+        if bodies.state[i] == PATH:
+            # Who lets others by is not stuck.
+            measure_(
+                headway, i, bodies.position, pool, np.int64(path_next[i]), np.int64(path_end[i]),
+                dt if held[i] == 0.0 else 0.0,
+            )  # fmt: skip
+            if bodies.group[i] < 0 or headway.stalled[i] < EXCHANGE_AFTER:
+                continue
+            is_last = path_end[i] - path_next[i] == 1
+            wants_room = headway.stalled[i] >= YIELD_AFTER
+            near = look_around_(
+                ground, bodies, buckets, order, is_taken, i, reach, is_last, wants_room
+            )
+            if near.partner >= 0:
+                actions[i] = EXCHANGE
+                partners[i] = near.partner
+                is_taken[i] = True
+                is_taken[near.partner] = True
+            elif headway.stalled[i] >= SETTLE_AFTER:
+                actions[i] = HELD_BY_CROWD if near.touches else HELD_BY_WALL
+                limit = NEAR_PLACE * bodies.crowd_radius[i] + 2.0 * bodies.radius[i] + 1.0
+                left = way_left_(
+                    bodies.position, i, pool, np.int64(path_next[i]), np.int64(path_end[i]), limit
+                )
+                if near.touches and left <= limit:
+                    actions[i] = SETTLE
+        elif bodies.state[i] == IDLE and bodies.group[i] >= 0:
+            dx = np.float64(bodies.position[i, 0]) - bodies.goal[i, 0]
+            dy = np.float64(bodies.position[i, 1]) - bodies.goal[i, 1]
+            if dx * dx + dy * dy <= (DISPLACED * bodies.radius[i]) ** 2:
+                continue
+            near = look_around_(ground, bodies, buckets, order, is_taken, i, reach, False, False)
+            if near.meets_walker:
+                continue
+            is_free = headway.returns[i] < MOST_RETURNS and not near.goal_is_taken
+            actions[i] = STAY
+            if is_free and walkable_(
+                ground,
+                np.float64(bodies.position[i, 0]),
+                np.float64(bodies.position[i, 1]),
+                np.float64(bodies.goal[i, 0]),
+                np.float64(bodies.goal[i, 1]),
+            ):
+                actions[i] = GO_BACK
+        count += actions[i] != NOTHING
+    return count
+
+
+class Settling:
+    """The phase that lets crowds come to rest and tells who is stuck.
+
+    Parameters
+    ----------
+    movers : Movers
+        Who avoids each other.
+    orders : Orders
+        What finds other ways.
+    """
+
+    name = "settle"
+
+    def __init__(self, movers: Movers, orders: Orders) -> None:
+        self._movers = movers
+        self._orders = orders
+        self._sort = BucketSort()
+        self._is_taken = np.zeros(0, np.bool_)
+        self._actions = np.zeros(0, np.uint8)
+        self._partners = np.zeros(0, np.int32)
+
+    def is_used(self) -> bool:
+        """Return whether there is something to do.
+
+        Returns
+        -------
+        bool
+            False without movers.
+        """
+        return len(self._movers) > 0
+
+    def run(self, dt: float) -> int:
+        """Look at everybody's headway.
+
+        Parameters
+        ----------
+        dt : float
+            Seconds; with 0 nothing changes.
+
+        Returns
+        -------
+        int
+            How many movers have events.
+        """
+        if dt == 0.0:
+            return 0
+        movers = self._movers
+        columns = movers.columns
+        capacity = len(columns.state)
+        if self._actions.size < capacity:
+            self._is_taken = np.empty(capacity, np.bool_)
+            self._actions = np.zeros(capacity, np.uint8)
+            self._partners = np.empty(capacity, np.int32)
+        slots = movers.slots
+        widest = float(columns.radius[:slots].max())
+        self._sort.sort(columns.position, columns.state, slots, 2.0 * widest + _CONTACT)
+        self._is_taken[:slots] = False
+        if sum(self._assess(which, widest, dt) for which in range(len(movers.movements))):
+            self._act(self._actions[:slots])
+        return movers.take_flagged()
+
+    def _assess(self, which: int, widest: float, dt: float) -> int:
+        movers = self._movers
+        columns = movers.columns
+        return assess_(
+            movers.ground(which),
+            which,
+            movers.slots,
+            Bodies(
+                columns.state, columns.movement, columns.position, columns.goal, columns.radius,
+                columns.group, columns.crowd_radius, columns.layers, columns.mask,
+                columns.preferred_velocity, columns.yields,
+            ),
+            Headway(columns.headway, columns.headway_left, columns.stalled, columns.returns),
+            columns.held,
+            columns.path_next,
+            columns.path_end,
+            movers.routes.pool,
+            self._sort.buckets,
+            self._sort.order,
+            widest,
+            dt,
+            self._is_taken,
+            self._actions,
+            self._partners,
+        )  # fmt: skip
+
+    def _act(self, actions: NDArray[np.uint8]) -> None:
+        movers = self._movers
+        columns = movers.columns
+        ones = np.flatnonzero(actions == EXCHANGE)
+        others = self._partners[ones].astype(np.int64)
+        both = np.concatenate([ones, others])
+        columns.goal[both] = columns.goal[np.concatenate([others, ones])]
+        back = np.flatnonzero(actions == GO_BACK)
+        columns.returns[back] += 1
+        self._go_straight(np.concatenate([both, back]))
+        resting = np.flatnonzero((actions == SETTLE) | (actions == STAY))
+        columns.goal[resting] = columns.position[resting]
+        settled = np.flatnonzero(actions == SETTLE)
+        movers.halt(settled, MoverState.IDLE)
+        fresh = settled[columns.announced[settled] == 0]
+        columns.announced[fresh] = 1
+        movers.flag(fresh, EventFlag.ARRIVED_CROWD_FULL)
+        for action, reason in (
+            (HELD_BY_WALL, StuckReason.WALL),
+            (HELD_BY_CROWD, StuckReason.CROWD),
+        ):
+            rows = np.flatnonzero(actions == action)
+            columns.stalled[rows] = 0.0
+            columns.stuck_reason[rows] = reason
+            movers.flag(rows, EventFlag.STUCK)
+            if reason == StuckReason.WALL:
+                self._orders.want_again(rows)
+
+    def _go_straight(self, rows: NDArray[np.int64]) -> None:
+        """Send movers straight to their goals, which they see."""
+        columns = self._movers.columns
+        goals = columns.goal[rows]
+        velocity = columns.velocity[rows]
+        self._movers.start_routes(rows, goals, np.arange(rows.size + 1))
+        columns.velocity[rows] = velocity
+        columns.stalled[rows] = 0.0
+        columns.headway_left[rows] = 0
+
+
+def _warm_up() -> None:
+    movers = Movers(Grid.filled(2, 1))
+    movers.add([(0, 0)], radius=0.4, max_speed=1.0)
+    Settling(movers, Orders(movers)).run(0.1)
+
+
+register_warm_up("settling", _warm_up)
