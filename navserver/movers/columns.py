@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["REST", "Columns", "EventFlag", "MoverState", "StuckReason"]
+__all__ = ["REST", "STANDING", "Columns", "EventFlag", "MoverState", "StuckReason"]
 
 REST = float(np.finfo(np.float32).max)
 """`time_left` of a mover that does nothing: no step ever uses it up, and it stays finite."""
+
+STANDING = 2.0
+"""What standing adds to a mover's rank, more than any priority."""
 
 
 class MoverState(IntEnum):

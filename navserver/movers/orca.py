@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from navserver._jit import inlined, kernel, register_warm_up
+from navserver.movers.columns import STANDING
 from navserver.movers.half_planes import PLANE, solve_
 from navserver.movers.movers import Movers
 from navserver.movers.proximity import Buckets, BucketSort, apart_, nearest_around_
@@ -30,6 +31,9 @@ from navserver.status import InputError
 __all__ = ["Avoidance", "Avoiding", "avoid_"]
 
 MOST_NEIGHBORS = 64
+
+# Those who stand are avoided for so long a part of a second ahead.
+PER_STANDING = 4.0
 
 # What a mover knows of its neighbours: velocity, radius, priority.
 BODY = 4
@@ -162,7 +166,8 @@ def neighbour_planes_(
             own_x - bodies[other, 0],
             own_y - bodies[other, 1],
             reach,
-            per_horizon,
+            # Who stands comes no nearer: it can be gone close to at once.
+            max(per_horizon, PER_STANDING) if bodies[other, 3] >= STANDING else per_horizon,
             per_step,
             np.int64(order[rank]),
             np.int64(order[other]),
@@ -346,7 +351,7 @@ class Avoiding:
         gathered = (self._bodies, self._priorities, self._layers, self._masks)
         self._workers.run(
             lambda first, last: gather_(
-                self._sort.order, columns.velocity, columns.radius, columns.priority,
+                self._sort.order, columns.velocity, columns.radius, columns.rank,
                 columns.layers, columns.mask, first, last, *gathered,
             ),
             count,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from navserver._jit import kernel, register_warm_up, subkernel
-from navserver.movers.columns import EventFlag, MoverState, StuckReason
+from navserver.movers.columns import STANDING, EventFlag, MoverState, StuckReason
 from navserver.movers.movers import Movers
 from navserver.movers.orders import Orders
 from navserver.movers.proximity import Buckets, BucketSort, line_, run_
@@ -26,6 +26,12 @@ from navserver.movers.sight import Ground, walkable_
 from navserver.search.grid import Grid
 
 __all__ = ["Settling", "assess_"]
+
+NEARLY_THERE = 0.4
+"""A mover that comes no nearer is there within this part of its radius: there is no more room."""
+
+NEARLY_AFTER = 0.2
+"""Seconds without headway after which it is."""
 
 EXCHANGE_AFTER = 0.4
 """Seconds without headway after which a mover looks for somebody to exchange places with."""
@@ -56,10 +62,11 @@ _CONTACT = 0.5
 # How much nearer the two that exchange places must be, summed in squared cells.
 _LEAST_GAIN = 0.02
 
-IDLE, PATH = int(MoverState.IDLE), int(MoverState.PATH)
+IDLE, PATH, WAITING = int(MoverState.IDLE), int(MoverState.PATH), int(MoverState.WAITING)
+ARRIVED = int(EventFlag.ARRIVED)
 
 # What a mover is to do.
-NOTHING, EXCHANGE, SETTLE, HELD_BY_WALL, HELD_BY_CROWD, GO_BACK, STAY = range(7)
+NOTHING, EXCHANGE, ARRIVE, SETTLE, HELD_BY_WALL, HELD_BY_CROWD, GO_BACK, STAY = range(8)
 
 
 class Headway(NamedTuple):
@@ -89,6 +96,16 @@ class Bodies(NamedTuple):
     yields: NDArray[np.float32]
 
 
+class Standing(NamedTuple):
+    """The columns that say who stands, and what was told of it."""
+
+    priority: NDArray[np.float32]
+    rank: NDArray[np.float32]
+    yields: NDArray[np.float32]
+    announced: NDArray[np.uint8]
+    events: NDArray[np.uint8]
+
+
 @subkernel
 def measure_(
     headway: Headway,
@@ -98,8 +115,8 @@ def measure_(
     next_: int,
     end: int,
     dt: float,
-) -> None:
-    """Count the seconds for which a mover has come no nearer to its waypoint."""
+) -> float:
+    """Count the seconds for which one came no nearer to its waypoint; return how far it is."""
     dx = np.float64(pool[next_, 0]) - position[i, 0]
     dy = np.float64(pool[next_, 1]) - position[i, 1]
     distance = math.sqrt(dx * dx + dy * dy)
@@ -109,6 +126,32 @@ def measure_(
         headway.stalled[i] = 0.0
     else:
         headway.stalled[i] += np.float32(dt)
+    return distance
+
+
+@kernel
+def stand_(
+    state: NDArray[np.uint8],
+    standing: Standing,
+    dt: float,
+    slots: int,
+) -> None:
+    """Write everybody's rank, and let the events tell of each order's end only once.
+
+    Invariant: who stands outranks who walks, unless it lets others by.
+    """
+    for i in range(slots):
+        if standing.events[i] & ARRIVED:
+            if standing.announced[i]:
+                standing.events[i] &= ~np.uint8(ARRIVED)
+            standing.announced[i] = 1
+        standing.rank[i] = standing.priority[i]
+        if state[i] not in (IDLE, WAITING):
+            standing.yields[i] = 0.0
+        elif standing.yields[i] > 0.0:
+            standing.yields[i] -= np.float32(dt)
+        else:
+            standing.rank[i] += np.float32(STANDING)
 
 
 @subkernel
@@ -264,13 +307,18 @@ def assess_(
         reach = bodies.radius[i] + widest + _CONTACT
         if bodies.state[i] == PATH:
             # Who lets others by is not stuck.
-            measure_(
+            distance = measure_(
                 headway, i, bodies.position, pool, np.int64(path_next[i]), np.int64(path_end[i]),
                 dt if held[i] == 0.0 else 0.0,
             )  # fmt: skip
+            is_last = path_end[i] - path_next[i] == 1
+            nearly = NEARLY_THERE * bodies.radius[i]
+            if is_last and headway.stalled[i] >= NEARLY_AFTER and distance <= nearly:
+                actions[i] = ARRIVE
+                count += 1
+                continue
             if bodies.group[i] < 0 or headway.stalled[i] < EXCHANGE_AFTER:
                 continue
-            is_last = path_end[i] - path_next[i] == 1
             wants_room = headway.stalled[i] >= YIELD_AFTER
             near = look_around_(
                 ground, bodies, buckets, order, is_taken, i, reach, is_last, wants_room
@@ -369,6 +417,14 @@ class Settling:
         self._is_taken[:slots] = False
         if sum(self._assess(which, widest, dt) for which in range(len(movers.movements))):
             self._act(self._actions[:slots])
+        stand_(
+            columns.state,
+            Standing(
+                columns.priority, columns.rank, columns.yields, columns.announced, columns.events
+            ),
+            dt,
+            slots,
+        )  # fmt: skip
         return movers.take_flagged()
 
     def _assess(self, which: int, widest: float, dt: float) -> int:
@@ -409,6 +465,9 @@ class Settling:
         self._go_straight(np.concatenate([both, back]))
         resting = np.flatnonzero((actions == SETTLE) | (actions == STAY))
         columns.goal[resting] = columns.position[resting]
+        arrived = np.flatnonzero(actions == ARRIVE)
+        movers.halt(arrived, MoverState.IDLE)
+        movers.flag(arrived, EventFlag.ARRIVED)
         settled = np.flatnonzero(actions == SETTLE)
         movers.halt(settled, MoverState.IDLE)
         fresh = settled[columns.announced[settled] == 0]

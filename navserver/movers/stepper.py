@@ -22,12 +22,11 @@ from numpy.typing import ArrayLike
 
 from navserver.movers.events import NO_EVENTS, Events, collect_events
 from navserver.movers.following import Walking
-from navserver.movers.contact import Parting
-from navserver.movers.heading import Heading
 from navserver.movers.movers import Movers
 from navserver.movers.orca import Avoidance, Avoiding
 from navserver.movers.orders import Orders
 from navserver.movers.passages import Passages
+from navserver.movers.preferences import Preferring
 from navserver.movers.settling import Settling
 from navserver.movers.walls import Moving
 from navserver.movers.workers import Workers
@@ -136,11 +135,10 @@ class Stepper:
             # Lanes of about a body's width.
             self.orders.planner.keep_right = 1.0
             self.phases += [
-                Heading(movers, self.workers),
+                Preferring(movers, self.workers),
                 Passages(movers),
                 Avoiding(movers, self.workers, avoidance),
                 Moving(movers, self.workers),
-                Parting(movers, self.workers),
                 Settling(movers, self.orders),
             ]
         """What a step does, in this order."""

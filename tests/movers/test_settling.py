@@ -1,0 +1,162 @@
+"""Crowds that come to rest: all end somewhere, apart, and then nobody moves any more."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from navserver.movers.columns import STANDING, MoverState, StuckReason
+from navserver.movers.movers import Movers
+from navserver.movers.orca import Avoidance
+from navserver.movers.stepper import Stepper
+from navserver.search.grid import Grid
+
+DT = 1 / 20
+
+
+def are_in_open_cells(movers: Movers) -> bool:
+    columns = movers.columns
+    alive = np.flatnonzero(columns.state[: movers.slots])
+    x, y = np.floor(columns.position[alive] + 0.5).astype(int).T
+    return not movers.grid.blocked()[y, x].any()
+
+
+def walk(stepper: Stepper, seconds: float) -> dict[str, list[int]]:
+    """Step, and return the handles of each kind of event; nobody is ever in a wall."""
+    told: dict[str, list[int]] = {"arrived": [], "arrived_crowd_full": [], "stuck": []}
+    for _ in range(round(seconds / DT)):
+        events = stepper.step(DT)
+        for name, handles in told.items():
+            handles += getattr(events, name).tolist()
+        assert are_in_open_cells(stepper.movers)
+        assert np.isfinite(stepper.movers.columns.position[: stepper.movers.slots]).all()
+    return told
+
+
+def block(n: int, x: float, y: float) -> NDArray[np.float64]:
+    side = math.ceil(math.sqrt(n))
+    return np.array([(x + i % side, y + i // side) for i in range(n)])
+
+
+def check_at_rest(stepper: Stepper, units: NDArray[np.int64]) -> None:
+    movers = stepper.movers
+    assert (movers.of("state", units) == MoverState.IDLE).all()
+    before = movers.of("position", units)
+    walk(stepper, 1.0)
+    np.testing.assert_array_equal(movers.of("position", units), before)
+    for one, other in combinations(before, 2):
+        assert math.dist(one, other) >= 0.8 - 0.01
+
+
+@pytest.mark.slow
+def test_a_group_settles_around_its_goal_and_each_end_is_told_once() -> None:
+    movers = Movers(Grid.filled(40, 30))
+    units = movers.add(block(25, 3, 3), radius=0.4, max_speed=3.0)
+    stepper = Stepper(movers, avoidance=Avoidance())
+    stepper.order(units, (28, 18))
+    told = walk(stepper, 30.0)
+    assert sorted(told["arrived"] + told["arrived_crowd_full"]) == sorted(units.tolist())
+    assert np.hypot(*(movers.of("position", units) - [28, 18]).T).max() <= 5.0
+    check_at_rest(stepper, units)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "length"), [(1, 1), (2, 1), (1, 6)])
+def test_streams_that_meet_in_a_door_get_through(width: int, length: int) -> None:
+    blocked = np.zeros((17, 30), bool)
+    blocked[:, 14 : 14 + length] = True
+    blocked[8 : 8 + width, 14 : 14 + length] = False
+    movers = Movers(Grid.from_blocked(blocked))
+    left = movers.add(block(6, 3, 7), radius=0.4, max_speed=2.0)
+    right = movers.add(block(6, 24, 7), radius=0.4, max_speed=2.0)
+    stepper = Stepper(movers, avoidance=Avoidance())
+    stepper.order(left, (25, 8))
+    stepper.order(right, (4, 8))
+    told = walk(stepper, 90.0)
+    units = np.concatenate([left, right])
+    assert sorted(told["arrived"] + told["arrived_crowd_full"]) == sorted(units.tolist())
+    assert (movers.of("position", left)[:, 0] > 14 + length).all()
+    assert (movers.of("position", right)[:, 0] < 14).all()
+    check_at_rest(stepper, units)
+
+
+def test_who_stands_outranks_who_walks() -> None:
+    movers = Movers(Grid.filled(20, 5))
+    units = movers.add([(1, 2), (10, 2)], radius=0.4, max_speed=2.0, priority=[0.5, 0.25])
+    stepper = Stepper(movers, avoidance=Avoidance())
+    stepper.order(units[:1], (18, 2))
+    stepper.step(DT)
+    assert movers.of("rank", units).tolist() == [0.5, 0.25 + STANDING]
+    before = movers.of("position", units[1:])
+    walk(stepper, 15.0)
+    assert movers.of("state", units[:1]).tolist() == [MoverState.IDLE]
+    # It was walked around.
+    np.testing.assert_array_equal(movers.of("position", units[1:]), before)
+
+
+def test_two_that_are_in_each_others_way_exchange_places() -> None:
+    blocked = np.ones((3, 20), bool)
+    blocked[1] = False
+    movers = Movers(Grid.from_blocked(blocked))
+    units = movers.add([(2, 1), (4, 1)], radius=0.45, max_speed=2.0)
+    stepper = Stepper(movers, avoidance=Avoidance())
+    stepper.order(units, (12, 1))
+    # As if they had been sent the other way round.
+    columns = movers.columns
+    columns.goal[:2] = columns.goal[[1, 0]]
+    told = walk(stepper, 20.0)
+    assert sorted(told["arrived"] + told["arrived_crowd_full"]) == sorted(units.tolist())
+    assert told["stuck"] == []
+    assert movers.of("position", units)[0, 0] < movers.of("position", units)[1, 0]
+
+
+def test_a_crowd_that_holds_somebody_up_is_named() -> None:
+    blocked = np.ones((3, 30), bool)
+    blocked[1] = False
+    movers = Movers(Grid.from_blocked(blocked))
+    units = movers.add([(2, 1), (10, 1)], radius=0.45, max_speed=2.0, priority=[0.1, 1.0])
+    stepper = Stepper(movers, avoidance=Avoidance())
+    stepper.order(units[:1], (28, 1))
+    reasons: list[int] = []
+    for _ in range(200):
+        events = stepper.step(DT)
+        reasons += events.stuck_reason.tolist()
+        assert set(events.stuck.tolist()) <= {int(units[0])}
+    assert set(reasons) == {StuckReason.CROWD}
+
+
+def test_who_is_pushed_from_its_place_goes_back() -> None:
+    movers = Movers(Grid.filled(20, 9))
+    units = movers.add([(3, 4)], radius=0.4, max_speed=2.0)
+    stepper = Stepper(movers, avoidance=Avoidance())
+    stepper.order(units, (10, 4))
+    told = walk(stepper, 6.0)
+    assert told["arrived"] == units.tolist()
+    goal = movers.of("goal", units)
+    for _ in range(3):
+        movers.columns.position[0] = (11, 5)
+        told = walk(stepper, 3.0)
+        # It has told so before.
+        assert told["arrived"] == []
+        assert np.abs(movers.of("position", units) - goal).max() <= 0.02
+    # After so many times it stays.
+    movers.columns.position[0] = (11, 5)
+    walk(stepper, 3.0)
+    assert movers.of("position", units).tolist() == [[11, 5]]
+
+
+def test_nothing_happens_in_no_time() -> None:
+    movers = Movers(Grid.filled(20, 9))
+    units = movers.add([(3, 4), (4, 4)], radius=0.4, max_speed=2.0)
+    stepper = Stepper(movers, avoidance=Avoidance())
+    stepper.order(units, (10, 4))
+    stepper.step(DT)
+    before: dict[str, Any] = {k: v.copy() for k, v in movers.columns.arrays().items()}
+    stepper.step(0.0)
+    for name in ("position", "velocity", "stalled", "headway", "held", "goal"):
+        np.testing.assert_array_equal(movers.columns.arrays()[name], before[name])
