@@ -20,7 +20,7 @@ REST = float(np.finfo(np.float32).max)
 """`time_left` of a mover that does nothing: no step ever uses it up, and it stays finite."""
 
 STANDING = 2.0
-"""What standing adds to a mover's rank, more than any priority."""
+"""What standing adds to a mover's priority, and more than any priority is."""
 
 
 class MoverState(IntEnum):
@@ -121,8 +121,8 @@ class Columns:
     """Seconds for which it has come no nearer."""
     returns: NDArray[np.uint8] = field(metadata=_of(np.uint8))
     """How often it has gone back to its place."""
-    rank: NDArray[np.float32] = field(metadata=_of(np.float32, default=1))
-    """Who gives way to whom: the priority, and 2 more for who stands and need not let others by."""
+    standing: NDArray[np.float32] = field(metadata=_of(np.float32))
+    """What is added to its priority: `STANDING` while it stands and need not let others by."""
     yields: NDArray[np.float32] = field(metadata=_of(np.float32))
     """Seconds for which one who stands lets others by, who cannot get past."""
     announced: NDArray[np.uint8] = field(metadata=_of(np.uint8))

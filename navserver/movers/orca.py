@@ -351,7 +351,7 @@ class Avoiding:
         gathered = (self._bodies, self._priorities, self._layers, self._masks)
         self._workers.run(
             lambda first, last: gather_(
-                self._sort.order, columns.velocity, columns.radius, columns.rank,
+                self._sort.order, columns.velocity, columns.radius, columns.priority + columns.standing,
                 columns.layers, columns.mask, first, last, *gathered,
             ),
             count,

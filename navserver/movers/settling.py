@@ -99,8 +99,7 @@ class Bodies(NamedTuple):
 class Standing(NamedTuple):
     """The columns that say who stands, and what was told of it."""
 
-    priority: NDArray[np.float32]
-    rank: NDArray[np.float32]
+    standing: NDArray[np.float32]
     yields: NDArray[np.float32]
     announced: NDArray[np.uint8]
     events: NDArray[np.uint8]
@@ -136,7 +135,7 @@ def stand_(
     dt: float,
     slots: int,
 ) -> None:
-    """Write everybody's rank, and let the events tell of each order's end only once.
+    """Write who stands, and let the events tell of each order's end only once.
 
     Invariant: who stands outranks who walks, unless it lets others by.
     """
@@ -145,13 +144,13 @@ def stand_(
             if standing.announced[i]:
                 standing.events[i] &= ~np.uint8(ARRIVED)
             standing.announced[i] = 1
-        standing.rank[i] = standing.priority[i]
+        standing.standing[i] = 0.0
         if state[i] not in (IDLE, WAITING):
             standing.yields[i] = 0.0
         elif standing.yields[i] > 0.0:
             standing.yields[i] -= np.float32(dt)
         else:
-            standing.rank[i] += np.float32(STANDING)
+            standing.standing[i] = STANDING
 
 
 @subkernel
@@ -420,7 +419,7 @@ class Settling:
         stand_(
             columns.state,
             Standing(
-                columns.priority, columns.rank, columns.yields, columns.announced, columns.events
+                columns.standing, columns.yields, columns.announced, columns.events
             ),
             dt,
             slots,

@@ -20,6 +20,7 @@ from typing import Protocol
 
 from numpy.typing import ArrayLike
 
+from navserver.movers.contact import Parting
 from navserver.movers.events import NO_EVENTS, Events, collect_events
 from navserver.movers.following import Walking
 from navserver.movers.movers import Movers
@@ -86,6 +87,8 @@ class Stepper:
         Least seconds between two plans for one mover, >= 0.
     goal_tolerance : float
         A goal that moves by less, in cells, is gone to without a new plan, >= 0.
+    avoidance : Avoidance, optional
+        How movers avoid each other; default: they do not, and keep exactly to their ways.
 
     Raises
     ------
@@ -139,6 +142,7 @@ class Stepper:
                 Passages(movers),
                 Avoiding(movers, self.workers, avoidance),
                 Moving(movers, self.workers),
+                Parting(movers, self.workers),
                 Settling(movers, self.orders),
             ]
         """What a step does, in this order."""

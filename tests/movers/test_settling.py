@@ -91,7 +91,7 @@ def test_who_stands_outranks_who_walks() -> None:
     stepper = Stepper(movers, avoidance=Avoidance())
     stepper.order(units[:1], (18, 2))
     stepper.step(DT)
-    assert movers.of("rank", units).tolist() == [0.5, 0.25 + STANDING]
+    assert movers.of("standing", units).tolist() == [0.0, STANDING]
     before = movers.of("position", units[1:])
     walk(stepper, 15.0)
     assert movers.of("state", units[:1]).tolist() == [MoverState.IDLE]
