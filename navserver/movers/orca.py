@@ -349,9 +349,10 @@ class Avoiding:
             self._look_around(which, wall_reach_of(movement))
         count = self._sort.count
         gathered = (self._bodies, self._priorities, self._layers, self._masks)
+        priority = columns.priority + columns.standing
         self._workers.run(
             lambda first, last: gather_(
-                self._sort.order, columns.velocity, columns.radius, columns.priority + columns.standing,
+                self._sort.order, columns.velocity, columns.radius, priority,
                 columns.layers, columns.mask, first, last, *gathered,
             ),
             count,
