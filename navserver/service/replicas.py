@@ -2,8 +2,8 @@
 
 Invariant: a copy that is pinned is never written. An edit goes to the head in place if nobody has
 pinned it, else to a spare copy, which is brought up to date from the log of edits and becomes the
-head. Two copies that take turns serve any number of edits; there are more only while searches
-hold more versions, at most one for each search that is at work.
+head. Two copies that take turns serve any number of edits, and a third one while a long search
+holds a version; there are more only while searches hold more, at most one for each at work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from navserver.service.requests import SearchOptions
 __all__ = ["Replica", "Replicas", "Searcher"]
 
 # To write so many cells takes less time than to bring another copy up to date.
-_IN_PLACE_CELLS = 1 << 14
+_IN_PLACE_CELLS = 1 << 12
+
+# To make a copy, and all that is derived from it, takes much longer than to bring one up to date.
+_MAX_SPARES = 2
 
 # A copy that missed edits of more bytes than this times the map's is cheaper made anew.
 _LOG_FACTOR = 2
@@ -182,7 +185,7 @@ class Replicas:
 
     def __init__(self, grid: Grid) -> None:
         self._head = Replica(grid)
-        self._spare: Replica | None = None
+        self._spares: list[Replica] = []
         self._held: set[Replica] = set()
         self._log: deque[_Logged] = deque()
         self._log_bytes = 0
@@ -199,7 +202,7 @@ class Replicas:
     def count(self) -> int:
         """Copies that exist."""
         with self._lock:
-            return 1 + (self._spare is not None) + len(self._held)
+            return 1 + len(self._spares) + len(self._held)
 
     @property
     def grid(self) -> Grid:
@@ -251,9 +254,10 @@ class Replicas:
                 self._keep(replica)
 
     def _keep(self, replica: Replica) -> None:
-        """Keep the newer of two spare copies."""
-        if self._spare is None or self._spare.version < replica.version:
-            self._spare = replica
+        """Keep the newest spare copies, the newest last."""
+        self._spares.append(replica)
+        self._spares.sort(key=lambda spare: spare.version)
+        del self._spares[:-_MAX_SPARES]
 
     def prepare(self, movement: Movement, *, islands: bool) -> None:
         """Build what searches need, now and after each edit from now on.
@@ -306,16 +310,14 @@ class Replicas:
                     self._build_ready(self._head.grid)
                     self._remember(effect.version, edit)
                     return effect
-                target, self._spare = self._spare, None
+                target = self._spares.pop() if self._spares else None
             return self._edit_copy(target, edit)
 
     def _edit_copy(self, target: Replica | None, edit: MapEdit) -> Effect:
         """Edit a copy that nobody else knows, and make it the head."""
         head = self._head
         if target is None or not self._catch_up(target):
-            grid = head.grid.copy()
-            grid.version = head.version
-            target = Replica(grid)
+            target = self._copied(head)
         try:
             effect = apply_edit(target.grid, edit)
         except BaseException:
@@ -331,6 +333,22 @@ class Replicas:
                 self._keep(head)
             self._remember(effect.version, edit)
         return effect
+
+    @staticmethod
+    def _copied(replica: Replica) -> Replica:
+        """Return a copy of a copy that nobody writes meanwhile."""
+        grid = replica.grid.copy()
+        grid.version = replica.version
+        return Replica(grid)
+
+    def make_spare(self) -> None:
+        """Make a spare copy now, so that no edit has to wait for it."""
+        with self._editing:
+            if not self._spares:
+                spare = self._copied(self._head)
+                self._build_ready(spare.grid)
+                with self._lock:
+                    self._keep(spare)
 
     def edits_since(self, version: int) -> list[MapEdit] | None:
         """Return the edits that lead from a version to the newest.
@@ -365,8 +383,7 @@ class Replicas:
         while self._log and self._log_bytes > limit:
             self._log_bytes -= self._log.popleft().edit.nbytes + 256
         oldest = self._log[0].version if self._log else version + 1
-        if self._spare is not None and self._spare.version < oldest - 1:
-            self._spare = None
+        self._spares = [spare for spare in self._spares if spare.version >= oldest - 1]
 
     def _build_ready(self, grid: Grid) -> None:
         """Build for the next search what a large edit or a new copy lacks."""
@@ -388,7 +405,7 @@ class Replicas:
             ``maps``, ``log``, ``idle_searches`` (at most), and ``total``.
         """
         with self._lock:
-            copies = [self._head, *self._held, *([self._spare] if self._spare else [])]
+            copies = [self._head, *self._held, *self._spares]
             parts = {
                 "maps": sum(copy.grid.memory_bytes()["total"] for copy in copies),
                 "log": self._log_bytes,

@@ -29,8 +29,8 @@ __all__ = ["World", "Worlds"]
 MAX_NAME = 200
 MAX_PROFILES = 256
 
-# A cell with its masks and islands, twice: the head and the copy that takes turns with it.
-_BYTES_A_CELL = 2 * (1 + 1 + 4 + 1)
+# A cell with its masks and islands, three times: the head, and the copies that take turns with it.
+_BYTES_A_CELL = 3 * (1 + 1 + 4 + 1)
 
 
 class World:
@@ -484,6 +484,7 @@ class Worlds:
         world = World(name, grid)
         self._check_free(name, grid)
         world.prepare()
+        world.replicas.make_spare()
         with self._lock:
             self._check_free(name, grid)
             self._worlds[name] = world
@@ -515,6 +516,7 @@ class Worlds:
         """
         for world in restored:
             world.prepare()
+            world.replicas.make_spare()
         with self._lock:
             after = {**self._worlds, **{world.name: world for world in restored}}
             if len({world.name for world in restored}) < len(restored):

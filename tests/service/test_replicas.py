@@ -36,9 +36,12 @@ def test_who_has_pinned_a_version_keeps_it() -> None:
     assert first.grid.class_at((1, 1)) == 0
     assert (second.grid.class_at((1, 1)), second.grid.class_at((2, 2))) == (255, 0)
     assert replicas.count == 3
-    replicas.unpin(first)
-    replicas.unpin(second)
-    assert replicas.count == 2
+    third = replicas.pin()
+    replicas.edit(CellsEdit.of([(3, 3)], 255))
+    assert replicas.count == 4
+    for replica in (first, second, third):
+        replicas.unpin(replica)
+    assert replicas.count == 3  # the newest two are kept
 
 
 def test_two_copies_take_turns() -> None:
@@ -51,6 +54,25 @@ def test_two_copies_take_turns() -> None:
         grids.add(id(replicas.grid))
     assert len(grids) == 2
     assert replicas.grid.classes[0].tolist() == [255] * 8
+
+
+def test_a_third_copy_serves_edits_beside_a_long_search() -> None:
+    replicas = Replicas(Grid.filled(8, 8))
+    replicas.make_spare()
+    replicas.make_spare()
+    assert replicas.count == 2
+    grids = set()
+    for x in range(40):
+        if x % 8 == 0:
+            long_search = replicas.pin()
+        short_search = replicas.pin()
+        replicas.edit(CellsEdit.of([(x % 8, x // 8)], 255))
+        replicas.unpin(short_search)
+        if x % 8 == 7:
+            replicas.unpin(long_search)
+        grids.add(id(replicas.grid))
+    assert len(grids) == 3
+    assert (replicas.grid.classes[:5] == 255).all()
 
 
 def test_a_copy_that_missed_too_much_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +203,7 @@ class Versions(RuleBasedStateMachine):
     @invariant()
     def copies_are_no_more_than_needed(self) -> None:
         held = {version for _, version in self.pinned} - {len(self.truth)}
-        assert self.replicas.count <= len(held) + 2
+        assert self.replicas.count <= len(held) + 3
 
 
 TestVersions = Versions.TestCase

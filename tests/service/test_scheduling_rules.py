@@ -72,7 +72,7 @@ class Scheduling(RuleBasedStateMachine):
         for name in ("pending_rows", "waiting", "at_work", "search_scratch_bytes"):
             assert statistics[name] == 0
         assert self.world.replicas.pin().pins == 1
-        assert self.world.replicas.count <= 2
+        assert self.world.replicas.count <= 3
         assert not self.scheduler._jobs
         assert not self.scheduler._agents
 
@@ -208,7 +208,7 @@ class Scheduling(RuleBasedStateMachine):
             assert statistics["pending_rows"] <= MAX_ROWS
             assert statistics["at_work"] == len(self.at_work)
             # Each long search at work or waiting holds one version, and so does each unit.
-            assert self.world.replicas.count <= len(self.at_work) + len(self.pending) + 2
+            assert self.world.replicas.count <= len(self.at_work) + len(self.pending) + 3
 
 
 TestScheduling = Scheduling.TestCase

@@ -67,7 +67,7 @@ def test_names_of_worlds_are_checked(name: Any) -> None:
 
 
 def test_worlds_are_bounded_in_number_and_bytes() -> None:
-    worlds = Worlds(max_worlds=2, max_bytes=14 * 200)
+    worlds = Worlds(max_worlds=2, max_bytes=21 * 200)
     worlds.add("a", Grid.filled(10, 10))
     with pytest.raises(InputError, match="size"):
         worlds.add("b", Grid.filled(101, 1))
