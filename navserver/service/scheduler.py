@@ -22,6 +22,10 @@ Several threads, such as the server::
     for reply in scheduler.take_replies():
         ...
 
+Maps are edited through their `World` from any thread at any time: a search keeps the version it
+began with, and every reply names its own. After an edit, `World.watches.take()` tells which watched
+paths have broken. A world that is removed or replaced goes to `drop_world`.
+
 Work of `Lane.WHOLE` cannot be sliced and belongs on a thread of its own. A unit that was taken
 must be completed, or failed: its request is answered then. `on_reply` is called, from any thread
 and with the lock held, when the first reply is there to be taken; it may wake a poll.

@@ -106,6 +106,7 @@ def test_rows_that_are_long_go_on_in_slices() -> None:
     assert stage.scheduler.statistics()["search_scratch_bytes"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share_fields", [False, True])
 def test_many_long_ways_to_one_goal_share_a_field(*, share_fields: bool) -> None:
     grid = winding(97)
