@@ -4,6 +4,7 @@ from navserver._jit import warm_up
 from navserver.movers.columns import MoverState
 from navserver.movers.events import Events
 from navserver.movers.movers import Movers
+from navserver.movers.orca import Avoidance
 from navserver.movers.saving import hash_movers, load_movers, save_movers
 from navserver.movers.stepper import Stepper
 from navserver.search.astar import AStar, find_path
@@ -57,6 +58,7 @@ __all__ = [
     "DEFAULT_PROFILE",
     "SOLID",
     "AStar",
+    "Avoidance",
     "BatchSearch",
     "CancelFlag",
     "CellError",

@@ -87,8 +87,9 @@ class Stepper:
         Least seconds between two plans for one mover, >= 0.
     goal_tolerance : float
         A goal that moves by less, in cells, is gone to without a new plan, >= 0.
-    avoidance : Avoidance, optional
-        How movers avoid each other; default: they do not, and keep exactly to their ways.
+    avoidance : Avoidance or bool
+        How movers avoid each other, True for the usual way; by default they do not, and keep
+        exactly to their ways.
 
     Raises
     ------
@@ -116,7 +117,7 @@ class Stepper:
         budget: int = 8192,
         repath_interval: float = 0.5,
         goal_tolerance: float = 0.5,
-        avoidance: Avoidance | None = None,
+        avoidance: Avoidance | bool = False,
     ) -> None:
         if not isinstance(movers, Movers):
             raise InputError("movers", movers, "is not a table of movers", "give Movers(grid)")
@@ -132,15 +133,16 @@ class Stepper:
         )
         """What sends movers, and keeps them on their way."""
         self.phases: list[Phase] = [self.orders]
-        if avoidance is None:
+        if not avoidance:
             self.phases.append(Walking(movers, self.workers))
         else:
+            how = avoidance if isinstance(avoidance, Avoidance) else Avoidance()
             # Lanes of about a body's width.
             self.orders.planner.keep_right = 1.0
             self.phases += [
                 Preferring(movers, self.workers),
                 Passages(movers),
-                Avoiding(movers, self.workers, avoidance),
+                Avoiding(movers, self.workers, how),
                 Moving(movers, self.workers),
                 Parting(movers, self.workers),
                 Settling(movers, self.orders),

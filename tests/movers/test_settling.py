@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from navserver.movers.archive import digest_of
 from navserver.movers.columns import STANDING, MoverState, StuckReason
 from navserver.movers.movers import Movers
 from navserver.movers.orca import Avoidance
@@ -160,3 +161,55 @@ def test_nothing_happens_in_no_time() -> None:
     stepper.step(0.0)
     for name in ("position", "velocity", "stalled", "headway", "held", "goal"):
         np.testing.assert_array_equal(movers.columns.arrays()[name], before[name])
+
+
+def random_ticks(threads: int, ticks: int) -> str:
+    """Return the digest after orders, edits, additions and removals; nobody is ever in a wall."""
+    random = np.random.default_rng(7)
+    grid = Grid.from_blocked(random.random((40, 40)) < 0.15)
+    movers = Movers(grid)
+    stepper = Stepper(movers, threads=threads, avoidance=True, budget=500)
+    share_out = stepper.workers.run
+    # So that even few rows are shared out.
+    stepper.workers.run = lambda call, rows, worthwhile=0: share_out(  # noqa: ARG005
+        call, rows, 8
+    )  # type: ignore[method-assign]
+    for _ in range(ticks):
+        if len(movers) < 80 and random.random() < 0.2:
+            n = int(random.integers(1, 8))
+            free = np.argwhere(~grid.blocked())[:, ::-1]
+            movers.add(
+                free[random.integers(0, len(free), n)],
+                radius=random.choice([0.2, 0.3, 0.45], n),
+                max_speed=random.uniform(0.5, 4, n),
+                priority=random.choice([0.5, 1.0], n),
+            )
+        units = movers.handles()
+        if random.random() < 0.03:
+            movers.remove(units[random.random(len(units)) < 0.1])
+        units = movers.handles()
+        if random.random() < 0.1:
+            chosen = units[random.random(len(units)) < 0.4]
+            stepper.order(chosen, random.integers(0, 40, 2))
+        if random.random() < 0.1:
+            kinds = np.array([0, 0, 255], np.uint8)
+            grid.set_cells(random.integers(0, 40, (3, 2)), random.choice(kinds, 3))
+        stepper.step(float(random.choice([1 / 60, 1 / 20, 0.25, 0.0])))
+        alive = np.flatnonzero(movers.columns.state[: movers.slots])
+        assert np.isfinite(movers.columns.position[alive]).all()
+        assert np.isfinite(movers.columns.velocity[alive]).all()
+        assert are_in_open_cells(movers)
+    return digest_of(
+        len(movers),
+        {name: array[: movers.slots] for name, array in movers.columns.arrays().items()},
+    )
+
+
+@pytest.mark.slow
+def test_random_ticks_end_alike_on_one_thread_and_on_two() -> None:
+    assert random_ticks(1, 1000) == random_ticks(2, 1000)
+
+
+@pytest.mark.soak
+def test_many_random_ticks_end_alike_on_one_thread_and_on_two() -> None:
+    assert random_ticks(1, 10_000) == random_ticks(2, 10_000)
