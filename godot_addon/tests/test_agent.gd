@@ -132,5 +132,6 @@ func test_disabled_agents_and_agents_without_a_map() -> void:
 		func(_status: NavServerPathResult.Status, reason: String) -> void: _told.append(reason)
 	)
 	lost.agent.target_position = Vector2.ONE
+	await wait_until(func() -> bool: return not _told.is_empty())
 	check_contains(_told[0], "has no map")
 	check_contains(str(lost.agent.call("_get_configuration_warnings")), "There is no map")

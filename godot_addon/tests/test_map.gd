@@ -351,3 +351,12 @@ func test_warnings_name_the_remedy() -> void:
 	var hexagons: TileSet = TileMaps.tile_set(false, TileSet.TILE_SHAPE_HEXAGON)
 	map.add_child(TileMaps.layer(["."], hexagons))
 	check_contains(str(map.call("_get_configuration_warnings")), "use square or isometric tiles")
+
+
+func test_a_request_that_nobody_keeps_is_answered_all_the_same() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var answers: Array[NavServerPathResult] = []
+	map.find_path(_query(map, Vector2i(1, 1), Vector2i(7, 1))).completed.connect(
+		func(result: NavServerPathResult) -> void: answers.append(result)
+	)
+	await wait_until(func() -> bool: return answers.size() == 1)

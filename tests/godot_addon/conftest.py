@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ class Project:
     godot: Path
     folder: Path
 
-    def run(self, *arguments: str, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, timeout: float = 300.0) -> subprocess.CompletedProcess[str]:
         """Run Godot over it without a window."""
         return subprocess.run(
             [str(self.godot), "--headless", "--path", str(self.folder), *arguments],
@@ -52,6 +53,18 @@ def import_project(godot: Path, folder: Path) -> Project:
     assert "ERROR" not in done.stdout, done.stdout
     assert "WARNING" not in done.stdout, done.stdout
     return project
+
+
+def make_sidecar_program(folder: Path) -> Path:
+    """Write the program `navserver` of this checkout where the addon looks for it in a project."""
+    program = folder / ".venv" / "bin" / "navserver"
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{CHECKOUT}" exec "{sys.executable}" -m navserver "$@"\n',
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    return program
 
 
 @pytest.fixture(scope="session")

@@ -54,6 +54,7 @@ enum RepathPolicy {
 var target_position: Vector2 = Vector2.ZERO:
 	set = set_target_position
 
+var _query: NavServerPathQuery = NavServerPathQuery.new()
 var _request: NavServerPathRequest = null
 var _pending: bool = false
 var _path: PackedVector2Array = PackedVector2Array()
@@ -185,6 +186,13 @@ func _ask() -> void:
 	if not is_multiplayer_authority():
 		return
 	_drop_request()
+	_pending = true
+	NavServer.get_connection().add_agent(self)
+
+
+## Sends the request that a new target, or a broken path, made necessary; the connection calls it
+## when it is this agent's turn.
+func ask() -> void:
 	var found: NavServerMap2D = find_map(self, map)
 	if found == null:
 		_fail(
@@ -193,13 +201,12 @@ func _ask() -> void:
 		)
 		return
 	_follow_map(found)
-	var query: NavServerPathQuery = NavServerPathQuery.new()
+	var query: NavServerPathQuery = _query
 	query.start_position = _get_position()
 	query.target_position = target_position
 	query.profile = profile
 	query.allow_partial_path = allow_partial_path
 	query.watch = repath_policy == RepathPolicy.WHEN_BROKEN
-	_pending = true
 	_request = found.find_path(query)
 	if _request.is_completed():
 		_on_completed(_request.result)
@@ -219,6 +226,8 @@ func _follow_map(found: NavServerMap2D) -> void:
 
 
 func _drop_request() -> void:
+	if _pending and _request == null:
+		NavServer.get_connection().drop_agent(self)
 	if _request == null:
 		return
 	if _request.completed.is_connected(_on_completed):

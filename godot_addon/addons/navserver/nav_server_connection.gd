@@ -39,6 +39,10 @@ const _PATIENCE_MSEC: int = 3000
 # A game starts a sidecar of its own if that of the editor stays away so long.
 const _OWN_START_MSEC: int = 4000
 const _NEVER: int = 1 << 62
+# At most so much of a frame goes to answers, and so much to the questions of agents; it may take
+# more for one of them.
+const _ANSWERS_USEC: int = 500
+const _QUESTIONS_USEC: int = 500
 const _LOCKSTEP_USEC: int = 10_000_000
 
 ## Where paths come from.
@@ -58,7 +62,9 @@ var _link: SidecarLink = SidecarLink.new()
 var _backend: Backend = null
 var _patience_ends: int = 0
 var _own_start_at: int = _NEVER
-var _waiting: Array[PathJob] = []
+# Jobs that leave at the end of the frame, and agents that have yet to make theirs; in order.
+var _waiting: Dictionary[PathJob, bool] = {}
+var _asking: Dictionary[NavServerAgent2D, bool] = {}
 
 
 func _init() -> void:
@@ -125,8 +131,9 @@ func get_capabilities() -> PackedStringArray:
 
 ## Takes in what has arrived; the tree's frames call it.
 func poll() -> void:
-	_link.poll()
-	_fallback.poll()
+	var deadline: int = Time.get_ticks_usec() + _ANSWERS_USEC
+	_link.poll(deadline)
+	_fallback.poll(deadline)
 	var now: int = Time.get_ticks_msec()
 	if _backend == null and now > _patience_ends:
 		_switch_to(_fallback)
@@ -166,13 +173,22 @@ func set_profile(world: WorldState, profile: String, costs: PackedFloat32Array) 
 
 ## Takes a job; it leaves at the end of the frame.
 func add_job(job: PathJob) -> void:
-	_waiting.append(job)
+	_waiting[job] = true
+
+
+## Lets an agent ask at the end of this frame, or of a later one if many want to.
+func add_agent(agent: NavServerAgent2D) -> void:
+	_asking[agent] = true
+
+
+## Takes an agent out that has not asked yet.
+func drop_agent(agent: NavServerAgent2D) -> void:
+	_asking.erase(agent)
 
 
 ## Asks for a job to end soon.
 func cancel_job(job: PathJob) -> void:
-	if job in _waiting:
-		_waiting.erase(job)
+	if _waiting.erase(job):
 		job.answer(NavServerPathResult.without_path(NavServerPathResult.Status.CANCELLED))
 	elif _backend != null:
 		_backend.cancel(job)
@@ -226,9 +242,15 @@ func _end_frame() -> void:
 func _flush() -> void:
 	if _backend == null:
 		return
+	var deadline: int = Time.get_ticks_usec() + _QUESTIONS_USEC
+	for agent: NavServerAgent2D in _asking.keys():
+		_asking.erase(agent)
+		agent.ask()
+		if Time.get_ticks_usec() > deadline:
+			break
 	if not _waiting.is_empty():
-		var jobs: Array[PathJob] = _waiting
-		_waiting = []
+		var jobs: Array[PathJob] = _waiting.keys()
+		_waiting.clear()
 		_backend.find_paths(jobs)
 	_link.flush()
 
@@ -243,12 +265,13 @@ func _poll_until(condition: Callable, timeout_usec: int) -> void:
 
 
 func _is_idle() -> bool:
-	return _waiting.is_empty() and _link.get_pending_count() == 0 and _fallback.is_idle()
+	return _waiting.is_empty() and _asking.is_empty() and _link.is_idle() and _fallback.is_idle()
 
 
 func _switch_to(backend: Backend) -> void:
 	if _backend != null:
-		_waiting = _backend.take_unanswered() + _waiting
+		for job: PathJob in _backend.take_unanswered():
+			_waiting[job] = true
 	_backend = backend
 	backend_changed.emit()
 

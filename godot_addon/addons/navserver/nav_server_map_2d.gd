@@ -85,6 +85,7 @@ var _table: TileTable = null
 var _overrides: Overrides = Overrides.new()
 var _changed: Dictionary[Vector2i, bool] = {}
 var _profile_names: Dictionary[NavServerProfile, String] = {}
+var _blob_hashes: PackedInt64Array = PackedInt64Array()
 var _dirty: bool = false
 # What was told last, so that it is not told again at each request.
 var _refusal: String = ""
@@ -177,7 +178,7 @@ func rebuild() -> void:
 			_name_profile(profile)
 	_world.region = Rect2i()
 	# What else this frame paints belongs to it.
-	_put.call_deferred()
+	_put_late.call_deferred()
 
 
 ## Tells that cells of the layers were changed by code, where the layer is no
@@ -412,6 +413,7 @@ func _is_settled() -> bool:
 		return false
 	if not _world.region.has_area():
 		_put()
+		_blob_hashes = _hash_blobs()
 	return _world.region.has_area()
 
 
@@ -455,6 +457,21 @@ func _on_profile_changed(profile: NavServerProfile) -> void:
 		NavServer.get_connection().set_profile(_world, profile_name, costs)
 
 
+## Hands the map over at the end of the frame, unless it has been asked and thus handed over before
+## and is the same.
+func _put_late() -> void:
+	if _world.region.has_area() and _blob_hashes == _hash_blobs():
+		return
+	_put()
+
+
+func _hash_blobs() -> PackedInt64Array:
+	var hashes: PackedInt64Array = PackedInt64Array()
+	for layer: TileMapLayer in _layers:
+		hashes.append(hash(layer.tile_map_data))
+	return hashes
+
+
 ## Hands the whole map to whoever finds the paths.
 func _put() -> void:
 	if _world == null or not is_inside_tree():
@@ -472,7 +489,7 @@ func _put() -> void:
 	_world.diagonal_mode = diagonal_mode
 	_world.empty_class = 0 if _layers.is_empty() else SOLID
 	_world.tile_table = _table.rows
-	_world.to_inner = Callable() if _layout.identical else _layout.to_inner
+	_world.layout = null if _layout.identical else _layout
 	_world.blobs.clear()
 	for layer: TileMapLayer in _layers:
 		_world.blobs.append(layer.tile_map_data)

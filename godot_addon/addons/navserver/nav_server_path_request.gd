@@ -2,9 +2,9 @@ class_name NavServerPathRequest
 extends RefCounted
 ## A path that was asked for: on its way, or answered.
 ##
-## Grid navigation by navserver, independent of [NavigationServer2D]. Keep it until
-## [signal completed], or [code]await request.wait()[/code]. It is answered exactly once, whatever
-## happens to the sidecar.
+## Grid navigation by navserver, independent of [NavigationServer2D]. Connect to [signal completed],
+## or [code]await request.wait()[/code]. It is answered exactly once, whatever happens to the
+## sidecar. Keep it for as long as you want [signal invalidated].
 
 ## The answer is there.
 signal completed(result: NavServerPathResult)
@@ -25,6 +25,7 @@ var _to_cell: Callable = Callable()
 ## Begins to follow a job; maps make requests, see [method NavServerMap2D.find_path].
 func follow(job: PathJob, to_global: Transform2D, to_cell: Callable) -> void:
 	_job = job
+	job.keeper = self
 	_transform = to_global
 	_to_cell = to_cell
 	job.answered.connect(_on_answered)

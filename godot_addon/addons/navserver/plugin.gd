@@ -40,7 +40,7 @@ func _exit_tree() -> void:
 
 
 func _process(_delta: float) -> void:
-	_link.poll()
+	_link.poll(0)
 	if _link.process != null:
 		_dock.show_log(_link.process.take_log())
 

@@ -45,8 +45,8 @@ func unwatch(_job: PathJob) -> void:
 	pass
 
 
-## Hands on what has arrived.
-func poll() -> void:
+## Hands on what has arrived, until [param deadline_usec] of [Time]; the rest keeps for later.
+func poll(_deadline_usec: int) -> void:
 	pass
 
 

@@ -20,7 +20,9 @@ var _working: bool = false
 # Of whoever works.
 var _worlds: Dictionary[String, FallbackWorld] = {}
 var _watches: Dictionary[PathJob, Array] = {}
-# Of the main thread.
+# Of the main thread: results that are being handed on, and where that stands.
+var _arrived: Array[Callable] = []
+var _next: int = 0
 var _pool_task: int = -1
 var _unanswered: Dictionary[PathJob, bool] = {}
 
@@ -58,17 +60,24 @@ func unwatch(job: PathJob) -> void:
 	_add_task(_do_unwatch.bind(job))
 
 
-func poll() -> void:
+func poll(deadline_usec: int) -> void:
 	if not _threaded and not _tasks.is_empty():
 		var task: Callable = _tasks.pop_front()
 		task.call()
 		_working = not _tasks.is_empty()
-	_mutex.lock()
-	var results: Array[Callable] = _results
-	_results = []
-	_mutex.unlock()
-	for result: Callable in results:
-		result.call()
+	if _arrived.is_empty():
+		_mutex.lock()
+		_arrived = _results
+		_results = []
+		_mutex.unlock()
+		_next = 0
+	while _next < _arrived.size():
+		# A result may ask again and so come here again.
+		_next += 1
+		_arrived[_next - 1].call()
+		if Time.get_ticks_usec() > deadline_usec:
+			return
+	_arrived = []
 
 
 func take_unanswered() -> Array[PathJob]:
@@ -85,6 +94,7 @@ func get_capabilities() -> PackedStringArray:
 func is_idle() -> bool:
 	_mutex.lock()
 	var idle: bool = _tasks.is_empty() and _results.is_empty() and not _working
+	idle = idle and _arrived.is_empty()
 	_mutex.unlock()
 	return idle
 
@@ -135,7 +145,7 @@ func _add_result(result: Callable) -> void:
 
 func _do_put_world(copy: WorldState, world: WorldState) -> void:
 	_worlds[world.name] = FallbackWorld.new(copy)
-	_add_result(world.arrived.emit.bind(1))
+	_add_result(_tell_arrived.bind(world))
 
 
 func _do_drop_world(name: String) -> void:
@@ -152,14 +162,14 @@ func _do_edit_cells(
 		return
 	var held: FallbackWorld = _worlds[world.name]
 	held.edit(cells, classes, scales)
-	_add_result(world.edited.emit.bind(held.version, cells))
+	_add_result(_tell_edited.bind(world, held.version, cells))
 	for job: PathJob in _watches.keys():
 		if job.world != world:
 			continue
 		var index: int = held.find_break(_watches[job], job.profile, job.size)
 		if index >= 0:
 			_watches.erase(job)
-			_add_result(job.invalidate.bind(index))
+			_add_result(_tell_broken.bind(job, index))
 
 
 func _do_set_profile(world: String, name: String, costs: PackedFloat32Array) -> void:
@@ -194,6 +204,19 @@ func _do_find_path(job: PathJob) -> void:
 			_watches[job] = cells
 		result.path = job.world.transform * result.path
 	_add_result(_answer.bind(job, result))
+
+
+# What is told is bound as an argument: a Callable of its own would not keep it alive until then.
+func _tell_arrived(world: WorldState) -> void:
+	world.arrived.emit(1)
+
+
+func _tell_edited(world: WorldState, version: int, cells: PackedInt32Array) -> void:
+	world.edited.emit(version, cells)
+
+
+func _tell_broken(job: PathJob, index: int) -> void:
+	job.invalidate(index)
 
 
 func _answer(job: PathJob, result: NavServerPathResult) -> void:

@@ -225,10 +225,12 @@ class Searcher:
 	func _judge_ends(
 		start: Vector2i, goal: Vector2i, allow_partial: bool
 	) -> NavServerPathResult.Status:
-		if not _grid.is_in_boundsv(start) or _grid.is_point_solid(start):
+		if not _grid.is_in_boundsv(start):
 			return NavServerPathResult.Status.START_BLOCKED
 		if not _grid.is_in_boundsv(goal):
 			return NavServerPathResult.Status.GOAL_BLOCKED
+		if _grid.is_point_solid(start):
+			return NavServerPathResult.Status.START_BLOCKED
 		if allow_partial:
 			return NavServerPathResult.Status.FOUND
 		if _grid.is_point_solid(goal):

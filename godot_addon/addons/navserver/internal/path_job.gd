@@ -32,6 +32,8 @@ var watch: bool = false
 var agent: int = -1
 ## When the job was made, in microseconds of [Time].
 var made_usec: int = Time.get_ticks_usec()
+## Whoever waits for the answer, so that it stays until then even if nobody else keeps it.
+var keeper: RefCounted = null
 
 var _over: bool = false
 
@@ -47,6 +49,7 @@ func answer(result: NavServerPathResult) -> void:
 		return
 	_over = true
 	answered.emit(result)
+	keeper = null
 
 
 ## Tells that the path broke at an entry of its cells.

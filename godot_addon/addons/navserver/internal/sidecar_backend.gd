@@ -6,6 +6,7 @@ extends "backend.gd"
 
 const Message := preload("message.gd")
 const Session := preload("session.gd")
+const TileTable := preload("tile_table.gd")
 
 # Statuses by their number, as PROTOCOL.md and NavServerPathResult.Status have them.
 const _STATUSES: PackedStringArray = [
@@ -31,6 +32,8 @@ var _jobs: Dictionary[int, Array] = {}
 # Id and row of a job that has no answer.
 var _places: Dictionary[PathJob, Vector2i] = {}
 var _watched: Dictionary[int, PathJob] = {}
+var _batches: Array[BatchRows] = []
+var _preparations: Dictionary[WorldState, Preparation] = {}
 var _watches: Dictionary[PathJob, int] = {}
 
 
@@ -40,6 +43,52 @@ func _init(session: Session) -> void:
 
 
 func put_world(world: WorldState) -> void:
+	if world.layout == null:
+		_put(world, world)
+	elif not _is_held(world, _prepare.bind(world, world.copy())):
+		_prepare(world, world.copy())
+
+
+## Waits for threads; nothing but [method take_unanswered] may be called after it.
+func close() -> void:
+	for world: WorldState in _preparations:
+		_preparations[world].finish()
+
+
+func poll(deadline_usec: int) -> void:
+	while not _batches.is_empty():
+		if _batches[0].take_rows(self, deadline_usec):
+			_batches.pop_front()
+		else:
+			return
+	for world: WorldState in _preparations.keys():
+		var preparation: Preparation = _preparations[world]
+		if not preparation.is_over():
+			continue
+		preparation.finish()
+		_preparations.erase(world)
+		_put(preparation.world, world)
+		for held: Callable in preparation.held:
+			held.call()
+		find_paths(preparation.jobs)
+
+
+## Numbers the cells of a world's layers as they lie, on another thread.
+func _prepare(world: WorldState, copy: WorldState) -> void:
+	if not _is_held(world, _prepare.bind(world, copy)):
+		_preparations[world] = Preparation.new(copy)
+
+
+## Keeps for later what concerns a world that is being prepared.
+func _is_held(world: WorldState, task: Callable) -> bool:
+	if world not in _preparations:
+		return false
+	_preparations[world].held.append(task)
+	return true
+
+
+## Sends a world as it stood in [param copy].
+func _put(copy: WorldState, world: WorldState) -> void:
 	var made: Message = Message.new("world_create")
 	(
 		made
@@ -47,37 +96,37 @@ func put_world(world: WorldState) -> void:
 		. merge(
 			{
 				"world": world.name,
-				"width": world.region.size.x,
-				"height": world.region.size.y,
-				"position": [world.region.position.x, world.region.position.y],
-				"transform": _numbers_of(world.transform),
-				"fill": world.empty_class,
+				"width": copy.region.size.x,
+				"height": copy.region.size.y,
+				"position": [copy.region.position.x, copy.region.position.y],
+				"transform": _numbers_of(copy.transform),
+				"fill": copy.empty_class,
 				"replace": true,
 				"owned": true,
 			}
 		)
 	)
-	if not world.classes.is_empty():
-		var shape: String = "%dx%d" % [world.region.size.y, world.region.size.x]
-		made.add_array("classes", "u8", shape, world.classes)
+	if not copy.classes.is_empty():
+		var shape: String = "%dx%d" % [copy.region.size.y, copy.region.size.x]
+		made.add_array("classes", "u8", shape, copy.classes)
 	_send(made, _take_world_reply.bind(world))
-	if not world.blobs.is_empty():
-		_send(_make_tiles(world), _take_world_reply.bind(world))
-	for name: String in world.profiles:
-		set_profile(world, name, world.profiles[name])
-	if world.edit_cells.is_empty():
+	if not copy.blobs.is_empty():
+		_send(_make_tiles(copy), _take_world_reply.bind(world))
+	for name: String in copy.profiles:
+		_send_profile(world, name, copy.profiles[name])
+	if copy.edit_cells.is_empty():
 		# Whatever it is, its reply says that all before it is done.
 		var info: Message = Message.new("world_info")
 		info.header["world"] = world.name
 		_send(info, _take_world_ready.bind(world))
 	else:
-		var edit: Message = _make_edit(
-			world, world.edit_cells, world.edit_classes, world.edit_scales
-		)
+		var edit: Message = _make_edit(world, copy.edit_cells, copy.edit_classes, copy.edit_scales)
 		_send(edit, _take_world_ready.bind(world))
 
 
 func drop_world(world: WorldState) -> void:
+	if _is_held(world, drop_world.bind(world)):
+		return
 	var message: Message = Message.new("world_delete")
 	message.header["world"] = world.name
 	_send(message, _ignore)
@@ -86,10 +135,16 @@ func drop_world(world: WorldState) -> void:
 func edit_cells(
 	world: WorldState, cells: PackedInt32Array, classes: PackedByteArray, scales: PackedFloat32Array
 ) -> void:
-	_send(_make_edit(world, cells, classes, scales), _take_edit_reply.bind(world, cells))
+	if not _is_held(world, edit_cells.bind(world, cells, classes, scales)):
+		_send(_make_edit(world, cells, classes, scales), _take_edit_reply.bind(world, cells))
 
 
 func set_profile(world: WorldState, name: String, costs: PackedFloat32Array) -> void:
+	if not _is_held(world, set_profile.bind(world, name, costs)):
+		_send_profile(world, name, costs)
+
+
+func _send_profile(world: WorldState, name: String, costs: PackedFloat32Array) -> void:
 	var message: Message = Message.new("profile_set")
 	message.header["world"] = world.name
 	message.header["profile"] = name
@@ -100,6 +155,17 @@ func set_profile(world: WorldState, name: String, costs: PackedFloat32Array) -> 
 func find_paths(jobs: Array[PathJob]) -> void:
 	var groups: Dictionary[Array, Array] = {}
 	for job: PathJob in jobs:
+		if job.is_over():
+			continue
+		if job.world in _preparations:
+			_preparations[job.world].jobs.append(job)
+			continue
+		if not job.world.region.has_point(job.start):
+			job.answer(make_result(NavServerPathResult.Status.START_BLOCKED))
+			continue
+		if not job.world.region.has_point(job.goal):
+			job.answer(make_result(NavServerPathResult.Status.GOAL_BLOCKED))
+			continue
 		if not job.blocked_cells.is_empty():
 			_ask_one(job)
 			continue
@@ -119,6 +185,8 @@ func find_paths(jobs: Array[PathJob]) -> void:
 
 func cancel(job: PathJob) -> void:
 	if job not in _places:
+		if job.world in _preparations and not job.is_over():
+			job.answer(make_result(NavServerPathResult.Status.CANCELLED))
 		return
 	var message: Message = Message.new("cancel")
 	message.header["target"] = _places[job].x
@@ -141,7 +209,11 @@ func unwatch(job: PathJob) -> void:
 
 func take_unanswered() -> Array[PathJob]:
 	var jobs: Array[PathJob] = _places.keys()
+	for world: WorldState in _preparations:
+		jobs.append_array(_preparations[world].jobs)
+		_preparations[world].jobs.clear()
 	_places.clear()
+	_batches.clear()
 	_jobs.clear()
 	_handlers.clear()
 	return jobs
@@ -158,6 +230,11 @@ func take_reply(reply: Message) -> void:
 	if not reply.get_flag("more"):
 		_handlers.erase(id)
 	handler.call(reply)
+
+
+## Tells whether every answer that came is handed on.
+func is_idle() -> bool:
+	return _batches.is_empty() and _preparations.is_empty()
 
 
 ## Takes the event path_invalid.
@@ -321,16 +398,16 @@ func _take_path(reply: Message) -> void:
 	var id: int = reply.get_integer("id")
 	var status: int = _STATUSES.find(reply.get_text("status"))
 	if status < 0:
-		_fail_all(id, _say_error(reply))
+		fail_all(id, _say_error(reply))
 		return
-	var result: NavServerPathResult = _make_result(status)
+	var result: NavServerPathResult = make_result(status)
 	result.map_version = reply.get_integer("version")
 	result.source = maxi(0, _SOURCES.find(reply.get_text("source"))) as NavServerPathResult.Source
 	if result.has_path():
 		result.cost = reply.get_number("cost", INF)
 		result.path_length = reply.get_number("length", INF)
 		result.path = reply.get_vectors("points")
-	_answer(id, 0, result, reply.get_integer("watch"))
+	answer(id, 0, result, reply.get_integer("watch"))
 	_jobs.erase(id)
 
 
@@ -339,47 +416,26 @@ func _take_batch(reply: Message) -> void:
 	if reply.get_text("status") != "ok":
 		var status: int = _STATUSES.find(reply.get_text("status"))
 		if status >= 0:
-			_end_all(id, _make_result(status))
+			_end_all(id, make_result(status))
 		else:
-			_fail_all(id, _say_error(reply))
+			fail_all(id, _say_error(reply))
 		return
-	var statuses: PackedByteArray = reply.get_bytes("statuses")
-	var count: int = statuses.size()
-	var rows: PackedInt32Array = reply.get_int32s("rows", "u32")
-	if not reply.has_array("rows", "u32"):
-		rows = PackedInt32Array(range(count))
-	var sources: PackedByteArray = reply.get_bytes("sources")
-	var versions: PackedInt32Array = reply.get_int32s("versions", "u32")
-	var costs: PackedFloat64Array = reply.get_float64s("costs")
-	var lengths: PackedFloat64Array = reply.get_float64s("lengths")
-	var offsets: PackedInt32Array = reply.get_int32s("offsets", "u32")
-	var points: PackedVector2Array = reply.get_vectors("points")
-	var watches: PackedInt32Array = reply.get_int32s("watches", "u32")
-	var sizes: Array[int] = [rows.size(), sources.size(), versions.size(), costs.size()]
-	sizes.append_array([lengths.size(), offsets.size() - 1])
-	if sizes.min() < count:
-		_fail_all(id, "batch: the reply's arrays differ in length; update the addon or the server")
-		return
-	for index: int in count:
-		var result: NavServerPathResult = _make_result(statuses[index])
-		result.map_version = versions[index] & 0xffff_ffff
-		result.source = mini(sources[index], 3) as NavServerPathResult.Source
-		result.cost = costs[index]
-		result.path_length = lengths[index]
-		if result.has_path():
-			result.path = points.slice(offsets[index], offsets[index + 1])
-		_answer(id, rows[index], result, watches[index] if index < watches.size() else 0)
-	if not reply.get_flag("more"):
-		_fail_all(id, "batch: the server left this row out; update the addon or the server")
+	var rows: BatchRows = BatchRows.new(id, reply)
+	if rows.is_whole:
+		_batches.append(rows)
+	else:
+		fail_all(id, "batch: the reply's arrays differ in length; update addon or server")
 
 
-func _make_result(status: int) -> NavServerPathResult:
+## Makes a result of a status by its number.
+func make_result(status: int) -> NavServerPathResult:
 	if status >= NavServerPathResult.Status.FAILED:
 		return NavServerPathResult.without_path(NavServerPathResult.Status.FAILED)
 	return NavServerPathResult.without_path(status as NavServerPathResult.Status)
 
 
-func _answer(id: int, row: int, result: NavServerPathResult, watch: int) -> void:
+## Answers one job of a request.
+func answer(id: int, row: int, result: NavServerPathResult, watch: int) -> void:
 	var jobs: Array = _jobs.get(id, [])
 	if row < 0 or row >= jobs.size():
 		return
@@ -392,7 +448,8 @@ func _answer(id: int, row: int, result: NavServerPathResult, watch: int) -> void
 	job.answer(result)
 
 
-func _fail_all(id: int, reason: String) -> void:
+## Answers what a request has not answered yet.
+func fail_all(id: int, reason: String) -> void:
 	_end_all(id, NavServerPathResult.without_path(NavServerPathResult.Status.FAILED, reason))
 
 
@@ -403,3 +460,94 @@ func _end_all(id: int, result: NavServerPathResult) -> void:
 	for job: PathJob in jobs:
 		if _places.erase(job):
 			job.answer(NavServerPathResult.without_path(result.status, result.reason))
+
+
+## The rows of a reply to a batch, handed on as there is time.
+class BatchRows:
+	extends RefCounted
+
+	## Whether all arrays are there in the length that they ought to have.
+	var is_whole: bool
+
+	var _id: int
+	var _next: int = 0
+	var _more: bool
+	var _rows: PackedInt32Array
+	var _statuses: PackedByteArray
+	var _sources: PackedByteArray
+	var _versions: PackedInt32Array
+	var _costs: PackedFloat64Array
+	var _lengths: PackedFloat64Array
+	var _offsets: PackedInt32Array
+	var _points: PackedVector2Array
+	var _watches: PackedInt32Array
+
+	func _init(id: int, reply: Message) -> void:
+		_id = id
+		_more = reply.get_flag("more")
+		_statuses = reply.get_bytes("statuses")
+		_rows = reply.get_int32s("rows", "u32")
+		if not reply.has_array("rows", "u32"):
+			_rows = PackedInt32Array(range(_statuses.size()))
+		_sources = reply.get_bytes("sources")
+		_versions = reply.get_int32s("versions", "u32")
+		_costs = reply.get_float64s("costs")
+		_lengths = reply.get_float64s("lengths")
+		_offsets = reply.get_int32s("offsets", "u32")
+		_points = reply.get_vectors("points")
+		_watches = reply.get_int32s("watches", "u32")
+		var sizes: Array[int] = [_rows.size(), _sources.size(), _versions.size()]
+		sizes.append_array([_costs.size(), _lengths.size(), _offsets.size() - 1])
+		is_whole = sizes.min() >= _statuses.size()
+
+	## Hands rows to [param backend] until the deadline; true once all are handed on.
+	func take_rows(backend: RefCounted, deadline_usec: int) -> bool:
+		while _next < _statuses.size():
+			# An answer may ask again and so come here again.
+			_next += 1
+			_take_row(backend, _next - 1)
+			if Time.get_ticks_usec() > deadline_usec and _next < _statuses.size():
+				return false
+		if not _more:
+			backend.call("fail_all", _id, "batch: the server left this row out; update it")
+		return true
+
+	func _take_row(backend: RefCounted, index: int) -> void:
+		var result: NavServerPathResult = backend.call("make_result", _statuses[index])
+		result.map_version = _versions[index] & 0xffff_ffff
+		result.source = mini(_sources[index], 3) as NavServerPathResult.Source
+		result.cost = _costs[index]
+		result.path_length = _lengths[index]
+		if result.has_path():
+			result.path = _points.slice(_offsets[index], _offsets[index + 1])
+		var watch: int = _watches[index] if index < _watches.size() else 0
+		backend.call("answer", _id, _rows[index], result, watch)
+
+
+## A world whose cells are being numbered on another thread, and what has to wait for that.
+class Preparation:
+	extends RefCounted
+
+	## The world; its classes are there when this is over.
+	var world: WorldState
+	## What else was asked of the world, in order.
+	var held: Array[Callable] = []
+	## Jobs in the world; they may wait for all that is held.
+	var jobs: Array[PathJob] = []
+
+	var _task: int
+
+	func _init(the_world: WorldState) -> void:
+		world = the_world
+		_task = WorkerThreadPool.add_task(_run, false, "navserver layout")
+
+	func is_over() -> bool:
+		return WorkerThreadPool.is_task_completed(_task)
+
+	## The pool wants each task waited for.
+	func finish() -> void:
+		WorkerThreadPool.wait_for_task_completion(_task)
+
+	func _run() -> void:
+		world.classes = TileTable.read_classes(world)
+		world.blobs.clear()

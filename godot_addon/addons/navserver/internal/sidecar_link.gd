@@ -74,6 +74,8 @@ func connect_to(port: int, token: String) -> void:
 	_port = port
 	_token = token
 	_session = Session.new(Session.make_name())
+	if backend != null:
+		backend.close()
 	backend = SidecarBackend.new(_session)
 	_transport.open(port, _USER, token)
 	_set_state(State.CONNECTING, "connecting to port %d" % port)
@@ -87,6 +89,8 @@ func stop(reason: String = "stopped") -> void:
 	if process != null:
 		process.stop()
 	process = null
+	if backend != null:
+		backend.close()
 	_file = ""
 	_command = PackedStringArray()
 	_starts = 0
@@ -95,8 +99,8 @@ func stop(reason: String = "stopped") -> void:
 		lost.emit()
 
 
-## Goes on with whatever is under way; takes in at most [param budget] bytes.
-func poll(budget: int = Transport.DEFAULT_BUDGET) -> void:
+## Goes on with whatever is under way; hands on what arrived until [param deadline_usec] of [Time].
+func poll(deadline_usec: int) -> void:
 	if process != null:
 		process.poll()
 		if state == State.STARTING and process.state == SidecarProcess.State.READY:
@@ -108,8 +112,10 @@ func poll(budget: int = Transport.DEFAULT_BUDGET) -> void:
 	if _transport.state == Transport.State.CLOSED:
 		_look_again()
 		return
-	_transport.poll(budget)
-	_exchange()
+	_transport.poll()
+	_exchange(deadline_usec)
+	if state != State.OFF:
+		backend.poll(deadline_usec)
 	if state == State.OFF:
 		return
 	var limit: int = _SILENCE_MSEC
@@ -125,13 +131,13 @@ func poll(budget: int = Transport.DEFAULT_BUDGET) -> void:
 ## Sends what was asked for, as far as the system takes it.
 func flush() -> void:
 	if state == State.READY:
-		_exchange()
+		_send_requests()
 		_transport.poll()
 
 
-## Returns how many requests have no reply.
-func get_pending_count() -> int:
-	return _session.get_pending_count() if state == State.READY else 0
+## Tells whether every request is answered.
+func is_idle() -> bool:
+	return state != State.READY or _session.get_pending_count() == 0 and backend.is_idle()
 
 
 func _set_state(next: State, reason: String) -> void:
@@ -140,7 +146,7 @@ func _set_state(next: State, reason: String) -> void:
 		changed.emit(state, reason)
 
 
-func _exchange() -> void:
+func _exchange(deadline_usec: int) -> void:
 	if _transport.state != Transport.State.OPEN:
 		return
 	_session.connected()
@@ -150,7 +156,15 @@ func _exchange() -> void:
 		_take_events()
 		if _transport.state != Transport.State.OPEN:
 			return
+		if Time.get_ticks_usec() > deadline_usec:
+			break
 		frames = _transport.next_message()
+	_send_requests()
+
+
+func _send_requests() -> void:
+	if _transport.state != Transport.State.OPEN:
+		return
 	for message: Message in _session.take_outgoing():
 		var encoded: Array[PackedByteArray] = message.encode()
 		if encoded.is_empty():

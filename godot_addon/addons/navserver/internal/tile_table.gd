@@ -4,6 +4,7 @@ extends RefCounted
 ## A tile whose custom data [code]nav_class[/code] is 1 to 255 is of that class. Any other tile is
 ## solid if it has a collision polygon over its centre, else of class 0.
 
+const TileLayout := preload("tile_layout.gd")
 const WorldState := preload("world_state.gd")
 
 const _ALTERNATIVE_MASK: int = 0xfff
@@ -93,13 +94,13 @@ static func _read_blob(
 	var numbers: PackedInt32Array = world.blobs[index].slice(_FORMAT_SIZE).to_int32_array()
 	var origin: Vector2i = world.region.position
 	var size: Vector2i = world.region.size
-	var placed: bool = world.to_inner.is_valid()
+	var layout: TileLayout = world.layout
 	for at: int in range(0, numbers.size(), 3):
 		# Two numbers of 16 bits each; x and y have signs.
 		var pair: int = numbers[at] & 0xffff_ffff ^ 0x8000_8000
 		var cell: Vector2i = Vector2i((pair & 0xffff) - 0x8000, (pair >> 16) - 0x8000)
-		if placed:
-			cell = world.to_inner.call(cell)
+		if layout != null:
+			cell = layout.to_inner(cell)
 		cell -= origin
 		if cell.x < 0 or cell.y < 0 or cell.x >= size.x or cell.y >= size.y:
 			continue

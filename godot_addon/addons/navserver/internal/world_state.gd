@@ -8,6 +8,7 @@ signal edited(version: int, cells: PackedInt32Array)
 ## The backend cannot hold the world.
 signal refused(reason: String)
 
+const TileLayout := preload("tile_layout.gd")
 const WorldState := preload("world_state.gd")
 
 ## Class of cells that nobody enters.
@@ -18,6 +19,8 @@ const NO_OPINION: int = 256
 const DEFAULT_PROFILE: String = "default"
 ## Most cells a side.
 const SIDE_LIMIT: int = 8192
+
+static var _made: int = 0
 
 ## Names the world; no other one has it.
 var name: String = ""
@@ -35,8 +38,9 @@ var tile_table: PackedInt32Array = PackedInt32Array()
 var empty_class: int = SOLID
 ## Class of each cell, row by row; empty where the layers say it.
 var classes: PackedByteArray = PackedByteArray()
-## Places the layers' cells where inner and outer ones differ, else not valid.
-var to_inner: Callable = Callable()
+## Places the layers' cells where inner and outer ones differ, else null. (No Callable: it would not
+## keep the layout alive for another thread.)
+var layout: TileLayout = null
 ## Edits on top: x and y of each cell, its class, and its factor of the cost.
 var edit_cells: PackedInt32Array = PackedInt32Array()
 var edit_classes: PackedByteArray = PackedByteArray()
@@ -47,7 +51,8 @@ var profiles: Dictionary[String, PackedFloat32Array] = {}
 
 ## Makes a world with a name of its own.
 func _init() -> void:
-	name = "godot-%x-%x" % [OS.get_process_id(), get_instance_id()]
+	_made += 1
+	name = "godot-%d-%d" % [OS.get_process_id(), _made]
 
 
 ## Returns what another thread may read while this one changes.
@@ -61,7 +66,7 @@ func copy() -> WorldState:
 	made.tile_table = tile_table
 	made.empty_class = empty_class
 	made.classes = classes
-	made.to_inner = to_inner
+	made.layout = layout
 	made.edit_cells = edit_cells
 	made.edit_classes = edit_classes
 	made.edit_scales = edit_scales

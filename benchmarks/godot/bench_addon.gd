@@ -1,0 +1,294 @@
+extends SceneTree
+## Times the addon in a running game; bench_godot.py says what its figures mean.
+##
+## Usage: [code]-s res://bench_addon.gd -- contender=NAME results=FILE [file=FILE] [quick=1][/code].
+## The contender is off (no addon in the scene), fallback or sidecar (its connection file is named).
+## The results are a JSON object: metric to value.
+
+const _SIDE: int = 96
+const _LARGE_SIDE: int = 512
+const _AGENTS: int = 500
+const _FRAMES_A_SECOND: int = 60
+
+var _parameters: Dictionary[String, String] = {}
+var _results: Dictionary[String, float] = {}
+var _frames: PackedFloat64Array = PackedFloat64Array()
+var _last_usec: int = 0
+var _tiles: TileSet = null
+
+
+func _initialize() -> void:
+	for argument: String in OS.get_cmdline_user_args():
+		_parameters[argument.get_slice("=", 0)] = argument.substr(argument.find("=") + 1)
+	ProjectSettings.set_setting("navserver/sidecar/autostart", false)
+	Engine.max_fps = _FRAMES_A_SECOND
+	_tiles = _make_tile_set()
+	process_frame.connect(_note_frame)
+	_run()
+
+
+func _note_frame() -> void:
+	var now: int = Time.get_ticks_usec()
+	_frames.append((now - _last_usec) / 1000.0)
+	_last_usec = now
+
+
+func _run() -> void:
+	await _wait(30)
+	var off: bool = _parameters["contender"] == "off"
+	if _parameters["contender"] == "sidecar":
+		var connection: NavServerConnection = NavServer.get_connection()
+		connection.follow_connection_file(_parameters["file"])
+		while not NavServer.is_available():
+			await process_frame
+	_frames.clear()
+	await _wait(120)
+	_note_intervals("still")
+	await _time_load(off)
+	if not off:
+		var map: NavServerMap2D = await _make_map(_SIDE)
+		await _warm_up(map)
+		await _time_clicks(map)
+		await _time_edits(map)
+		await _time_agents(map)
+		await _time_order(map)
+		if _parameters["contender"] == "sidecar":
+			await _time_kill(map)
+	var file: FileAccess = FileAccess.open(_parameters["results"], FileAccess.WRITE)
+	file.store_string(JSON.stringify(_results))
+	file.close()
+	quit()
+
+
+func _wait(frames: int) -> void:
+	for frame: int in frames:
+		await process_frame
+
+
+func _count(full: int) -> int:
+	return full if "quick" not in _parameters else maxi(10, floori(full / 10.0))
+
+
+func _note_intervals(name: String) -> void:
+	var sorted: PackedFloat64Array = _frames.duplicate()
+	sorted.sort()
+	_results[name + "_p50_ms"] = sorted[floori(sorted.size() * 0.5)]
+	_results[name + "_p99_ms"] = sorted[floori(sorted.size() * 0.99)]
+	_results[name + "_worst_ms"] = sorted[-1]
+
+
+func _make_tile_set() -> TileSet:
+	var made: TileSet = TileSet.new()
+	made.add_physics_layer()
+	var source: TileSetAtlasSource = TileSetAtlasSource.new()
+	var image: Image = Image.create(32, 16, false, Image.FORMAT_RGBA8)
+	source.texture = ImageTexture.create_from_image(image)
+	source.texture_region_size = Vector2i(16, 16)
+	source.create_tile(Vector2i(0, 0))
+	source.create_tile(Vector2i(1, 0))
+	made.add_source(source, 0)
+	var wall: TileData = source.get_tile_data(Vector2i(1, 0), 0)
+	wall.add_collision_polygon(0)
+	wall.set_collision_polygon_points(
+		0, 0, [Vector2(-8, -8), Vector2(8, -8), Vector2(8, 8), Vector2(-8, 8)]
+	)
+	return made
+
+
+## A fifth of the cells is solid, at random, but not the first column and row.
+func _make_layer(side: int) -> TileMapLayer:
+	var random: RandomNumberGenerator = RandomNumberGenerator.new()
+	random.seed = 1
+	var layer: NavServerTileMapLayer = NavServerTileMapLayer.new()
+	layer.tile_set = _tiles
+	for y: int in side:
+		for x: int in side:
+			var solid: bool = random.randf() < 0.2 and x > 0 and y > 0
+			layer.set_cell(Vector2i(x, y), 0, Vector2i(1 if solid else 0, 0))
+	return layer
+
+
+func _make_map(side: int) -> NavServerMap2D:
+	var map: NavServerMap2D = NavServerMap2D.new()
+	map.add_child(_make_layer(side))
+	root.add_child(map)
+	await map.map_ready
+	await _wait(10)
+	return map
+
+
+func _make_agent(map: NavServerMap2D, cell: Vector2i) -> NavServerAgent2D:
+	var body: Node2D = Node2D.new()
+	var agent: NavServerAgent2D = NavServerAgent2D.new()
+	body.add_child(agent)
+	body.position = map.map_to_local(cell)
+	map.add_child(body)
+	return agent
+
+
+## Whoever answers may have to compile, or to make its grid, at the first request.
+func _warm_up(map: NavServerMap2D) -> void:
+	var agent: NavServerAgent2D = _make_agent(map, Vector2i.ZERO)
+	for cell: Vector2i in [Vector2i(_SIDE - 1, 0), Vector2i(0, _SIDE - 1)]:
+		agent.target_position = map.map_to_local(cell)
+		await agent.path_changed
+	agent.get_parent().free()
+
+
+## How long frames take while a large layer enters the tree, alone or with a map on it.
+func _time_load(off: bool) -> void:
+	var layer: TileMapLayer = _make_layer(_LARGE_SIDE)
+	root.add_child(layer)
+	await _wait(60)
+	_frames.clear()
+	if not off:
+		var map: NavServerMap2D = NavServerMap2D.new()
+		map.tile_map_layers = [layer]
+		var began: int = Time.get_ticks_usec()
+		root.add_child(map)
+		_results["load_512_ready_call_ms"] = (Time.get_ticks_usec() - began) / 1000.0
+		began = Time.get_ticks_usec()
+		await map.map_ready
+		_results["load_512_until_ready_ms"] = (Time.get_ticks_usec() - began) / 1000.0
+		await _wait(30)
+		_note_intervals("load_512")
+		map.free()
+	else:
+		await _wait(60)
+		_note_intervals("load_512")
+	layer.free()
+	await _wait(10)
+
+
+func _time_clicks(map: NavServerMap2D) -> void:
+	var agent: NavServerAgent2D = _make_agent(map, Vector2i.ZERO)
+	var body: Node2D = agent.get_parent()
+	var counts: PackedFloat64Array = PackedFloat64Array()
+	for trial: int in _count(200):
+		# Clicks come before the frame's own work, as input does.
+		await process_frame
+		agent.target_position = map.map_to_local(
+			Vector2i(_SIDE - 1 - trial % 7, 0) if trial % 2 == 0 else Vector2i(0, _SIDE - 1)
+		)
+		var frames: int = 0
+		while agent.get_next_path_position() == body.global_position:
+			await physics_frame
+			frames += 1
+		counts.append(frames)
+	counts.sort()
+	_results["click_p50_frames"] = counts[floori(counts.size() * 0.5)]
+	_results["click_p99_frames"] = counts[floori(counts.size() * 0.99)]
+	body.free()
+
+
+## A cell of the path is blocked and opened again: until there is another path, and what we take.
+func _time_edits(map: NavServerMap2D) -> void:
+	var agent: NavServerAgent2D = _make_agent(map, Vector2i.ZERO)
+	var layer: TileMapLayer = map.find_layers()[0]
+	agent.target_position = map.map_to_local(Vector2i(_SIDE - 1, 0))
+	await agent.path_changed
+	var counts: PackedFloat64Array = PackedFloat64Array()
+	for trial: int in _count(60):
+		var path: PackedVector2Array = agent.get_current_navigation_path()
+		var cell: Vector2i = map.local_to_map(path[floori(path.size() * 0.5)])
+		var changed: Array[bool] = [false]
+		agent.path_changed.connect(func() -> void: changed[0] = true, CONNECT_ONE_SHOT)
+		layer.set_cell(cell, 0, Vector2i(1, 0))
+		var frames: int = 0
+		while not changed[0]:
+			await process_frame
+			frames += 1
+		counts.append(frames)
+		layer.set_cell(cell, 0, Vector2i(0, 0))
+		await _wait(5)
+		agent.target_position = map.map_to_local(Vector2i(_SIDE - 1, 0))
+		await agent.path_changed
+	counts.sort()
+	_results["edit_p50_frames"] = counts[floori(counts.size() * 0.5)]
+	_results["edit_p99_frames"] = counts[floori(counts.size() * 0.99)]
+	agent.get_parent().free()
+	var usec: PackedFloat64Array = PackedFloat64Array()
+	for trial: int in _count(200):
+		await process_frame
+		var began: int = Time.get_ticks_usec()
+		map.notify_cells_changed([Vector2i(5, 5)])
+		map.call("_flush_changes")
+		NavServer.get_connection().call("_flush")
+		usec.append(Time.get_ticks_usec() - began)
+	usec.sort()
+	_results["edit_main_thread_p50_us"] = usec[floori(usec.size() * 0.5)]
+
+
+## What a physics frame of an agent costs that stands, and of one that walks.
+func _time_agents(map: NavServerMap2D) -> void:
+	var agents: Array[NavServerAgent2D] = []
+	for index: int in 100:
+		agents.append(_make_agent(map, Vector2i.ZERO))
+	_results["idle_agent_us"] = _time_ticks(agents, 0.0)
+	for agent: NavServerAgent2D in agents:
+		agent.target_position = map.map_to_local(Vector2i(_SIDE - 1, 0))
+	for agent: NavServerAgent2D in agents:
+		if agent.get_current_navigation_path().is_empty():
+			await agent.path_changed
+	_results["walking_agent_us"] = _time_ticks(agents, 0.5)
+	for agent: NavServerAgent2D in agents:
+		agent.get_parent().free()
+
+
+func _time_ticks(agents: Array[NavServerAgent2D], step: float) -> float:
+	var ticks: int = 100
+	var usec: int = 0
+	for tick: int in ticks:
+		var nexts: PackedVector2Array = PackedVector2Array()
+		nexts.resize(agents.size())
+		var began: int = Time.get_ticks_usec()
+		for index: int in agents.size():
+			if not agents[index].is_navigation_finished():
+				nexts[index] = agents[index].get_next_path_position()
+		usec += Time.get_ticks_usec() - began
+		for index: int in agents.size():
+			if step > 0.0:
+				var body: Node2D = agents[index].get_parent()
+				body.position = body.position.move_toward(nexts[index], step)
+	return usec / float(ticks * agents.size())
+
+
+## One order to many agents in one frame.
+func _time_order(map: NavServerMap2D) -> void:
+	var agents: Array[NavServerAgent2D] = []
+	for index: int in _AGENTS:
+		agents.append(_make_agent(map, Vector2i(0, index % _SIDE)))
+	await _wait(60)
+	_frames.clear()
+	var began: int = Time.get_ticks_usec()
+	for agent: NavServerAgent2D in agents:
+		agent.target_position = map.map_to_local(Vector2i(_SIDE - 1, 0))
+	_results["order_500_call_ms"] = (Time.get_ticks_usec() - began) / 1000.0
+	var frames: int = 0
+	var most: int = -1
+	while frames < 120:
+		await process_frame
+		frames += 1
+		var moving: int = 0
+		for agent: NavServerAgent2D in agents:
+			moving += 0 if agent.get_current_navigation_path().is_empty() else 1
+		if most < 0 and moving >= 0.9 * _AGENTS:
+			most = frames
+	_results["order_500_frames_until_90_percent"] = most
+	_note_intervals("order_500")
+	for agent: NavServerAgent2D in agents:
+		agent.get_parent().free()
+
+
+func _time_kill(map: NavServerMap2D) -> void:
+	var fields: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(_parameters["file"]))
+	_frames.clear()
+	OS.kill(int(str(fields["pid"]).to_float()))
+	await _wait(180)
+	_note_intervals("killed")
+	var agent: NavServerAgent2D = _make_agent(map, Vector2i.ZERO)
+	agent.target_position = map.map_to_local(Vector2i(_SIDE - 1, 0))
+	await agent.path_changed
+	_results["killed_answered_by_fallback"] = float(
+		agent.get_current_navigation_result().source == NavServerPathResult.Source.FALLBACK
+	)

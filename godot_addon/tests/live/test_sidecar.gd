@@ -1,0 +1,280 @@
+extends "../test_case.gd"
+## Maps and requests against a real sidecar, by its connection file [code]file=[/code].
+##
+## Whoever started the sidecar starts it again when it ends.
+
+const TileMaps := preload("../tile_maps.gd")
+
+const _ROOMS: Array[String] = [
+	"#########",
+	"#...#...#",
+	"#...#...#",
+	"#.......#",
+	"#...#...#",
+	"#########",
+]
+
+var _connection: NavServerConnection = NavServer.get_connection()
+
+
+func before_each() -> void:
+	_connection.stop_sidecar()
+	_connection.follow_connection_file(parameters["file"])
+	await wait_until(NavServer.is_available, 60.0, "for the sidecar")
+
+
+func after_each() -> void:
+	_connection.stop_sidecar()
+
+
+func _map_of(picture: Array[String], tiles: TileSet = TileMaps.tile_set()) -> NavServerMap2D:
+	var map: NavServerMap2D = NavServerMap2D.new()
+	map.add_child(TileMaps.layer(picture, tiles, NavServerTileMapLayer))
+	map.timeout_msec = 1000
+	add_node(map)
+	return map
+
+
+func _random_picture(random: RandomNumberGenerator, size: Vector2i) -> Array[String]:
+	var picture: Array[String] = []
+	for y: int in size.y:
+		var row: String = ""
+		for x: int in size.x:
+			row += "....~~-w%# "[random.randi() % 11] if random.randf() < 0.5 else "."
+		picture.append(row)
+	return picture
+
+
+func _query(map: NavServerMap2D, from: Vector2i, to: Vector2i) -> NavServerPathQuery:
+	var query: NavServerPathQuery = NavServerPathQuery.new()
+	query.start_position = map.to_global(map.map_to_local(from))
+	query.target_position = map.to_global(map.map_to_local(to))
+	return query
+
+
+func _find(map: NavServerMap2D, from: Vector2i, to: Vector2i) -> NavServerPathResult:
+	return await map.find_path(_query(map, from, to)).wait()
+
+
+func _server_pid() -> int:
+	var fields: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(parameters["file"]))
+	return int(str(fields["pid"]).to_float())
+
+
+func test_a_path_of_the_sidecar() -> void:
+	for name: String in ["path", "batch", "world_tiles", "watch"]:
+		check(name in NavServer.get_capabilities(), name)
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check_equal(result.status, NavServerPathResult.Status.FOUND, result.reason)
+	check(result.source != NavServerPathResult.Source.FALLBACK)
+	check_equal(result.cells[0], Vector2i(1, 1))
+	check_equal(result.cells[-1], Vector2i(7, 1))
+	check_equal(map.get_id_path(Vector2i(1, 1), Vector2i(7, 1)), result.cells)
+	check(result.map_version > 0)
+
+
+func test_it_answers_as_the_fallback() -> void:
+	var random: RandomNumberGenerator = RandomNumberGenerator.new()
+	random.seed = 4
+	var profiles: Array[NavServerProfile] = [null, NavServerProfile.new(), NavServerProfile.new()]
+	profiles[1].class_costs = {1: 3.5, 2: INF}
+	profiles[2].class_costs = {0: 2.0, 1: 1.25, 2: 7.0}
+	profiles[2].size = 2
+	for shape: int in [TileSet.TILE_SHAPE_SQUARE, TileSet.TILE_SHAPE_ISOMETRIC]:
+		for layout: int in range(6 if shape == TileSet.TILE_SHAPE_ISOMETRIC else 1):
+			for mode: int in 4:
+				var tiles: TileSet = TileMaps.tile_set(
+					true, shape as TileSet.TileShape, layout as TileSet.TileLayout
+				)
+				var map: NavServerMap2D = _map_of(_random_picture(random, Vector2i(13, 11)), tiles)
+				map.diagonal_mode = mode as AStarGrid2D.DiagonalMode
+				map.set_point_solid(Vector2i(6, 5))
+				map.set_point_weight_scale(Vector2i(5, 5), 2.5)
+				await _compare(map, profiles, random)
+				map.free()
+
+
+## Asks the sidecar and the fallback the same; where AStarGrid2D is exact both costs are equal.
+func _compare(
+	map: NavServerMap2D, profiles: Array[NavServerProfile], random: RandomNumberGenerator
+) -> void:
+	var queries: Array[NavServerPathQuery] = []
+	for index: int in 24:
+		var query: NavServerPathQuery = _query(
+			map,
+			Vector2i(random.randi() % 14, random.randi() % 12),
+			Vector2i(random.randi() % 14, random.randi() % 12)
+		)
+		query.profile = profiles[index % 3]
+		queries.append(query)
+	var answers: Array[NavServerPathResult] = []
+	for request: NavServerPathRequest in map.find_paths(queries):
+		answers.append(await request.wait())
+	_connection.stop_sidecar()
+	var others: Array[NavServerPathRequest] = map.find_paths(queries)
+	for index: int in others.size():
+		var expected: NavServerPathResult = await others[index].wait()
+		check_equal(expected.source, NavServerPathResult.Source.FALLBACK)
+		var what: String = (
+			"mode %d query %d: %s" % [map.diagonal_mode, index, answers[index].reason]
+		)
+		check_equal(answers[index].status, expected.status, what)
+		if expected.has_path() and answers[index].has_path():
+			check_near(answers[index].cost, expected.cost, 1e-4 * expected.cost + 1e-6, what)
+			check(answers[index].path[0].distance_to(expected.path[0]) < 0.01, what)
+			check_equal(answers[index].cells[-1], expected.cells[-1], what)
+	await before_each()
+
+
+func test_edits_reach_it_and_break_watched_paths() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var query: NavServerPathQuery = _query(map, Vector2i(1, 1), Vector2i(7, 1))
+	query.watch = true
+	var request: NavServerPathRequest = map.find_path(query)
+	await request.wait()
+	var told: Array[int] = []
+	request.invalidated.connect(func(index: int) -> void: told.append(index))
+	var changes: Array[Vector2i] = []
+	map.map_changed.connect(
+		func(_version: int, cells: Array[Vector2i]) -> void: changes.append_array(cells)
+	)
+	await tree.process_frame
+	map.find_layers()[0].set_cell(Vector2i(4, 3), 7, TileMaps.WALL)
+	await wait_until(func() -> bool: return told.size() == 1 and changes.size() == 1)
+	check_equal(changes, [Vector2i(4, 3)] as Array[Vector2i])
+	var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check_equal(result.status, NavServerPathResult.Status.UNREACHABLE)
+	check_equal(result.map_version, map.map_version)
+	map.set_point_solid(Vector2i(4, 3), false)
+	result = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check_equal(result.status, NavServerPathResult.Status.FOUND)
+
+
+func test_size_blocked_cells_partial_paths_and_statuses() -> void:
+	var map: NavServerMap2D = _map_of(["....", "....", "#.#.", "...."])
+	var query: NavServerPathQuery = _query(map, Vector2i(0, 0), Vector2i(1, 3))
+	query.size = 2
+	check_equal((await map.find_path(query).wait()).status, NavServerPathResult.Status.GOAL_BLOCKED)
+	query.size = 0
+	query.blocked_cells = [Vector2i(1, 2), Vector2i(3, 2)]
+	check_equal((await map.find_path(query).wait()).status, NavServerPathResult.Status.UNREACHABLE)
+	query.allow_partial_path = true
+	var partial: NavServerPathResult = await map.find_path(query).wait()
+	check_equal(partial.status, NavServerPathResult.Status.PARTIAL)
+	check_equal(partial.cells[-1], Vector2i(1, 1))
+	var outside: NavServerPathResult = await _find(map, Vector2i(0, 0), Vector2i(50, 0))
+	check_equal(outside.status, NavServerPathResult.Status.GOAL_BLOCKED, outside.reason)
+
+
+func test_cancelled_requests_are_answered() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var requests: Array[NavServerPathRequest] = []
+	for index: int in 20:
+		requests.append(map.find_path(_query(map, Vector2i(1, 1), Vector2i(7, 1 + index % 4))))
+	await tree.process_frame
+	for request: NavServerPathRequest in requests:
+		request.cancel()
+	for request: NavServerPathRequest in requests:
+		var status: NavServerPathResult.Status = (await request.wait()).status
+		check(
+			status in [NavServerPathResult.Status.CANCELLED, NavServerPathResult.Status.FOUND],
+			str(status)
+		)
+
+
+func test_killed_under_load_every_request_is_answered_once() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	map.set_point_solid(Vector2i(2, 2))
+	await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	var counts: Dictionary[int, int] = {}
+	var asked: int = 0
+	var pid: int = _server_pid()
+	for frame: int in 60:
+		for index: int in 20:
+			var request: NavServerPathRequest = map.find_path(
+				_query(map, Vector2i(1, 1), Vector2i(7, 1 + index % 4))
+			)
+			var number: int = asked
+			request.completed.connect(
+				func(result: NavServerPathResult) -> void:
+					check_equal(result.status, NavServerPathResult.Status.FOUND, result.reason)
+					counts[number] = counts.get(number, 0) + 1
+			)
+			asked += 1
+		if frame == 20:
+			OS.kill(pid)
+		await tree.process_frame
+	await wait_until(func() -> bool: return counts.size() == asked, 30.0, "for all answers")
+	check_equal(counts.values().max(), 1)
+	await wait_until(NavServer.is_available, 60.0, "for the sidecar to come back")
+	var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check(result.source != NavServerPathResult.Source.FALLBACK)
+	check_equal(
+		(await _find(map, Vector2i(1, 1), Vector2i(2, 2))).status,
+		NavServerPathResult.Status.GOAL_BLOCKED,
+		"the edit is there again"
+	)
+
+
+func test_save_and_restore_across_a_restart() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	map.set_point_solid(Vector2i(4, 3))
+	var state: PackedByteArray = map.get_state()
+	map.free()
+	OS.kill(_server_pid())
+	await wait_until(func() -> bool: return not NavServer.is_available())
+	await wait_until(NavServer.is_available, 60.0, "for the sidecar to come back")
+	map = _map_of(_ROOMS)
+	check(map.set_state(state))
+	check_equal(
+		(await _find(map, Vector2i(1, 1), Vector2i(7, 1))).status,
+		NavServerPathResult.Status.UNREACHABLE
+	)
+
+
+func test_lockstep_answers_in_the_frame_that_asked() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	_connection.lockstep = true
+	for index: int in 50:
+		var request: NavServerPathRequest = map.find_path(
+			_query(map, Vector2i(1, 1), Vector2i(7, 1))
+		)
+		await tree.process_frame
+		check(request.is_completed(), "request %d" % index)
+	_connection.lockstep = false
+
+
+func test_ten_thousand_requests_leave_nothing_behind() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	await _ask_often(map, 2000)
+	var objects: float = Performance.get_monitor(Performance.OBJECT_COUNT)
+	var memory: float = Performance.get_monitor(Performance.MEMORY_STATIC)
+	await _ask_often(map, 10_000)
+	check_near(Performance.get_monitor(Performance.OBJECT_COUNT), objects, 20.0, "objects")
+	check_near(Performance.get_monitor(Performance.MEMORY_STATIC), memory, 100_000.0, "memory")
+
+
+func _ask_often(map: NavServerMap2D, count: int) -> void:
+	for round: int in floori(count / 100.0):
+		var queries: Array[NavServerPathQuery] = []
+		for index: int in 100:
+			queries.append(_query(map, Vector2i(1, 1), Vector2i(7, 1 + index % 4)))
+		for request: NavServerPathRequest in map.find_paths(queries):
+			await request.wait()
+
+
+func test_agents_walk_on_it() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var body: Node2D = Node2D.new()
+	var agent: NavServerAgent2D = NavServerAgent2D.new()
+	body.add_child(agent)
+	body.position = map.map_to_local(Vector2i(1, 1))
+	map.add_child(body)
+	agent.target_position = map.map_to_local(Vector2i(7, 1))
+	while not agent.is_navigation_finished():
+		await tree.physics_frame
+		body.position = body.position.move_toward(agent.get_next_path_position(), 8.0)
+	check_equal(map.local_to_map(body.position), Vector2i(7, 1))
+	check(agent.get_current_navigation_result().source != NavServerPathResult.Source.FALLBACK)
