@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from navserver._jit import inlined, kernel, register_warm_up
 from navserver.movers.columns import MoverState
 from navserver.movers.driving import drive_
+from navserver.movers.field_following import follow_field_
 from navserver.movers.movers import Movers
 from navserver.movers.rails import Course, Rails, arrive_, glide_, go_, rest_
 from navserver.movers.workers import Workers
+from navserver.search.flow_field import FlowField
 from navserver.search.grid import Grid
 
 __all__ = ["Walking", "walk_"]
@@ -206,7 +208,9 @@ class Walking:
             columns.exit_speed,
             columns.path_begin,
         )
-
+        grounds = movers.grounds()
+        fields = movers.fields()
+        stopped = movers.take_flagged()
         walking: tuple[Any, ...] = (*rails, *course, columns.is_limited, due, dt)
         driving: tuple[Any, ...] = (*rails, *course, *limits)
 
@@ -214,18 +218,26 @@ class Walking:
             whole = (*walking, first, last)
             flagged, left = walk_(*whole)
             if left:
-                for which, ground in enumerate(movers.grounds()):
+                for which, ground in enumerate(grounds):
                     whole = (*driving, *ground, columns.movement, which, due, first, left)
                     flagged += drive_(*whole)
+                for which, followed in fields.items():
+                    whole = (
+                        *driving, columns.is_limited, *followed.arrays, followed.ground.space,
+                        followed.ground.open_table, columns.flow_field, which, due, first, left,
+                    )  # fmt: skip
+                    flagged += follow_field_(*whole)
             return flagged
 
-        return self._workers.run(call, movers.slots)
+        return stopped + self._workers.run(call, movers.slots)
 
 
 def _warm_up() -> None:
     movers = Movers(Grid.filled(2, 1))
     units = movers.add([(0, 0), (0, 0)], radius=0.4, max_speed=1.0, turn_rate=[np.inf, 1.0])
     movers.set_paths(units, [(1.0, 0.0), (1.0, 0.0)], [0, 1, 2])
+    followers = movers.add([(0, 0)], radius=0.4, max_speed=1.0)
+    movers.set_field(followers, FlowField(movers.grid, [(1, 0)]))
     Walking(movers, Workers(1)).run(0.1)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,7 @@ from navserver.movers.properties import (
 from navserver.movers.routes import Routes
 from navserver.movers.sight import Ground, first_blocked_path_, ground_of
 from navserver.search.batch import PathBatch
+from navserver.search.flow_field import FieldArrays, FlowField
 from navserver.search.grid import Grid, read_only
 from navserver.search.movement import Movement
 from navserver.status import InputError
@@ -54,6 +56,14 @@ class _View(Generic[S]):
         if movers is None:
             return self
         return read_only(getattr(movers.columns, self._name)[: movers.slots])
+
+
+class Followed(NamedTuple):
+    """A flow field that movers follow, as kernels read it."""
+
+    field: FlowField
+    arrays: FieldArrays
+    ground: Ground
 
 
 class Movers:
@@ -147,6 +157,7 @@ class Movers:
         self._grounds: dict[int, Ground] = {}
         self._grounds_version = -1
         self._flagged = 0
+        self._fields: dict[int, Followed] = {}
 
     def __len__(self) -> int:
         """Return how many movers there are."""
@@ -473,6 +484,55 @@ class Movers:
         """
         self.set_paths(handles, batch.cells, batch.offsets)
 
+    def set_field(self, handles: ArrayLike, field: FlowField) -> None:
+        """Send movers where a flow field leads, any number of them to the nearest of its goals.
+
+        Parameters
+        ----------
+        handles : array-like of int, shape (n,)
+            Movers, each once.
+        field : FlowField
+            Of this grid as it is now, and of a movement that blocks as theirs. Once the grid is
+            edited its followers stop, and are named in `path_blocked` and `repath_wanted`.
+
+        Raises
+        ------
+        InputError
+            If the field does not go with the movers; nothing has changed then.
+        """
+        rows = self.checked_rows(handles)
+        if not isinstance(field, FlowField):
+            raise InputError("field", field, "is not a flow field", "give FlowField(grid, goals)")
+        if not field.is_of(self.grid) or not field.is_current:
+            raise InputError(
+                "field", field, "is not of the movers' map as it is now", "build it again"
+            )
+        for which in np.unique(self.columns.movement[rows]).tolist():
+            movement = self.movements[which]
+            if (
+                movement.space_key != field.movement.space_key
+                or movement.diagonal_mode != field.movement.diagonal_mode
+            ):
+                raise InputError(
+                    "field", field.movement, "is the movement of other bodies",
+                    f"build the field for {movement}",
+                )  # fmt: skip
+        columns = self.columns
+        self.routes.drop(rows)
+        columns.state[rows] = MoverState.FIELD
+        columns.flow_field[rows] = self._field_number(field)
+        self.leave_rails(rows)
+
+    def _field_number(self, field: FlowField) -> int:
+        used = set(np.unique(self.columns.flow_field[: self.slots]).tolist())
+        self._fields = {which: other for which, other in self._fields.items() if which in used}
+        for which, other in self._fields.items():
+            if other.field is field:
+                return which
+        which = next(number for number in itertools.count() if number not in used)
+        self._fields[which] = Followed(field, field.arrays, ground_of(self.grid, field.movement))
+        return which
+
     def stop(self, handles: ArrayLike) -> None:
         """Let movers stand where they are, without a goal.
 
@@ -592,6 +652,24 @@ class Movers:
             As from `ground`.
         """
         return [self.ground(which) for which in range(len(self.movements))]
+
+    def fields(self) -> dict[int, Followed]:
+        """Return the flow fields that are followed, by their number in the column `flow_field`.
+
+        Followers of a field of an earlier version of the grid are stopped and flagged first.
+
+        Returns
+        -------
+        dict of int to Followed
+            All current.
+        """
+        for which, followed in list(self._fields.items()):
+            if not followed.field.is_current:
+                rows = np.flatnonzero(self.columns.flow_field[: self.slots] == which)
+                self.halt(rows, MoverState.WAITING)
+                self.flag(rows, EventFlag.PATH_BLOCKED | EventFlag.REPATH_WANTED)
+                del self._fields[which]
+        return self._fields
 
     def flag(self, rows: NDArray[np.int64], event: EventFlag) -> None:
         """Let the events of the step under way, or of the next, name movers.

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from navserver._jit import inlined, kernel, register_warm_up, subkernel
 from navserver.movers.columns import EventFlag, MoverState
 from navserver.movers.driving import SWING, turned_
+from navserver.movers.field_following import prefer_field_
 from navserver.movers.movers import Movers
 from navserver.movers.sight import Ground, cell_at_, farthest_in_sight_, walkable_
 from navserver.movers.workers import Workers
+from navserver.search.flow_field import FlowField
 from navserver.search.grid import Grid
 
 __all__ = ["NEAR", "Preferring", "prefer_"]
@@ -29,7 +31,8 @@ NEAR = 0.02
 # Rows a thread that are worth it: each costs tens of nanoseconds.
 WORTHWHILE = 1 << 12
 
-IDLE, PATH, WAITING = int(MoverState.IDLE), int(MoverState.PATH), int(MoverState.WAITING)
+IDLE, WAITING = int(MoverState.IDLE), int(MoverState.WAITING)
+PATH, FIELD = int(MoverState.PATH), int(MoverState.FIELD)
 ARRIVED, REPATH_WANTED = int(EventFlag.ARRIVED), int(EventFlag.REPATH_WANTED)
 
 
@@ -197,7 +200,7 @@ def prefer_(
             continue
         if state[i] == PATH:
             flagged += prefer_path_(walkers, ground, i, dt)
-        else:
+        elif state[i] != FIELD:
             preferred[i, 0] = preferred[i, 1] = 0.0
     return flagged
 
@@ -262,21 +265,34 @@ class Preferring:
             columns.seen_from,
             movers.routes.pool,
         )
+        followers = (
+            columns.position, columns.preferred_velocity, columns.state, columns.events,
+            columns.max_speed, columns.braking, columns.arrival_radius, NEAR,
+        )  # fmt: skip
         grounds = movers.grounds()
+        fields = movers.fields()
+        stopped = movers.take_flagged()
 
         def call(first: int, last: int) -> int:
             flagged = 0
             for which, ground in enumerate(grounds):
                 whole = (*walkers, *ground, columns.movement, which, dt, first, last)
                 flagged += prefer_(*whole)
+            for which, followed in fields.items():
+                whole = (
+                    *followers, *followed.arrays, columns.flow_field, which, dt, first, last
+                )  # fmt: skip
+                flagged += prefer_field_(*whole)
             return flagged
 
-        return self._workers.run(call, movers.slots, WORTHWHILE)
+        return stopped + self._workers.run(call, movers.slots, WORTHWHILE)
 
 
 def _warm_up() -> None:
     movers = Movers(Grid.filled(2, 1))
     movers.set_paths(movers.add([(0, 0)], radius=0.4, max_speed=1.0), [(1.0, 0.0)], [0, 1])
+    followers = movers.add([(0, 0)], radius=0.4, max_speed=1.0)
+    movers.set_field(followers, FlowField(movers.grid, [(1, 0)]))
     Preferring(movers, Workers(1)).run(0.1)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,7 @@ from navserver.status import GridChangedError, InputError
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["FlowField", "FlowFieldBuild", "FlowFields"]
+__all__ = ["FieldArrays", "FlowField", "FlowFieldBuild", "FlowFields", "way_at_"]
 
 MAX_SIGHT_RADIUS = 127
 DEFAULT_SIGHT_RADIUS = 16
@@ -126,8 +126,66 @@ def leaves_freely_(moves: int, x: float, y: float, vx: float, vy: float) -> bool
     return not (time_y <= time_x * 1.001 and not (moves >> vertical) & 1)
 
 
+class FieldArrays(NamedTuple):
+    """What kernels read of a field: flat arrays, and where its map lies."""
+
+    costs: NDArray[np.float32]
+    """``inf`` where no goal can be reached."""
+    directions: NDArray[np.uint8]
+    """The step, `NO_DIRECTION` at goals and out of their reach."""
+    sight: NDArray[np.uint16]
+    """The way to a goal in sight, 128 added to each axis, x in the upper byte; 0 for none."""
+    masks: NDArray[np.uint8]
+    width: int
+    height: int
+    origin_x: int
+    origin_y: int
+
+
+@subkernel
+def way_at_(field: FieldArrays, px: float, py: float) -> tuple[float, float, bool]:
+    """Return the vector from a point to what it is to walk to, and whether that is a goal.
+
+    The point is one of cell space. The vector is zero where `FlowField.sample` has none.
+    """
+    px -= field.origin_x
+    py -= field.origin_y
+    if not (-0.5 <= px < field.width - 0.5 and -0.5 <= py < field.height - 0.5):
+        return 0.0, 0.0, False
+    column = math.floor(px + 0.5)
+    row = math.floor(py + 0.5)
+    cell = row * field.width + column
+    direction = field.directions[cell]
+    if direction == NO_DIRECTION:
+        return 0.0, 0.0, False
+    x = px - column
+    y = py - row
+    moves = np.int64(field.masks[cell])
+    if field.sight[cell]:
+        way = np.int64(field.sight[cell])
+        vx = (way >> 8) - 128.0 - x
+        vy = (way & 255) - 128.0 - y
+        if leaves_freely_(moves, x, y, vx, vy):
+            return vx, vy, True
+    dx = DX[direction]
+    dy = DY[direction]
+    vx = dx - x
+    vy = dy - y
+    if direction & 1 and not (
+        (moves >> ((direction + 1) & 7)) & 1 and (moves >> ((direction - 1) & 7)) & 1
+    ):
+        # Beside a wall the only sure way is through the corner itself.
+        vx = 0.5 * dx - x
+        vy = 0.5 * dy - y
+        if abs(vx) < AT_CORNER and abs(vy) < AT_CORNER:
+            vx = float(dx)
+            vy = float(dy)
+    return vx, vy, False
+
+
 @kernel
 def sample_(
+    costs: NDArray[np.float32],
     directions: NDArray[np.uint8],
     sight: NDArray[np.uint16],
     masks: NDArray[np.uint8],
@@ -139,47 +197,12 @@ def sample_(
     vectors: NDArray[np.float32],
 ) -> None:
     """Write a unit vector for each position, or zero."""
+    field = FieldArrays(costs, directions, sight, masks, width, height, origin_x, origin_y)
     for i in range(positions.shape[0]):
-        vectors[i, 0] = 0.0
-        vectors[i, 1] = 0.0
-        px = positions[i, 0] - origin_x
-        py = positions[i, 1] - origin_y
-        if not (-0.5 <= px < width - 0.5 and -0.5 <= py < height - 0.5):
-            continue
-        column = math.floor(px + 0.5)
-        row = math.floor(py + 0.5)
-        cell = row * width + column
-        direction = directions[cell]
-        if direction == NO_DIRECTION:
-            continue
-        x = px - column
-        y = py - row
-        moves = np.int64(masks[cell])
-        if sight[cell]:
-            way = np.int64(sight[cell])
-            vx = (way >> 8) - 128.0 - x
-            vy = (way & 255) - 128.0 - y
-            if leaves_freely_(moves, x, y, vx, vy):
-                norm = math.sqrt(vx * vx + vy * vy)
-                vectors[i, 0] = vx / norm
-                vectors[i, 1] = vy / norm
-                continue
-        dx = DX[direction]
-        dy = DY[direction]
-        vx = dx - x
-        vy = dy - y
-        if direction & 1 and not (
-            (moves >> ((direction + 1) & 7)) & 1 and (moves >> ((direction - 1) & 7)) & 1
-        ):
-            # Beside a wall the only sure way is through the corner itself.
-            vx = 0.5 * dx - x
-            vy = 0.5 * dy - y
-            if abs(vx) < AT_CORNER and abs(vy) < AT_CORNER:
-                vx = dx
-                vy = dy
+        vx, vy, _ = way_at_(field, positions[i, 0], positions[i, 1])
         norm = math.sqrt(vx * vx + vy * vy)
-        vectors[i, 0] = vx / norm
-        vectors[i, 1] = vy / norm
+        vectors[i, 0] = vx / norm if norm > 0.0 else 0.0
+        vectors[i, 1] = vy / norm if norm > 0.0 else 0.0
 
 
 class FlowField:
@@ -282,6 +305,15 @@ class FlowField:
         return read_only(self._directions.reshape(self._grid.height, self._grid.width))
 
     @property
+    def arrays(self) -> FieldArrays:
+        """The field as kernels read it: its own arrays, not copies."""
+        grid = self._grid
+        return FieldArrays(
+            self._costs, self._directions, self._sight, self._masks, grid.width, grid.height,
+            *self.region_position,
+        )  # fmt: skip
+
+    @property
     def line_of_sight(self) -> NDArray[np.bool_]:
         """Bool array (height, width): cells whose best way is straight to a goal that they see.
 
@@ -300,6 +332,21 @@ class FlowField:
     def is_current(self) -> bool:
         """Whether the grid is still as it was searched."""
         return self.map_version == self._grid.version
+
+    def is_of(self, grid: Grid) -> bool:
+        """Return whether the field was built on a grid.
+
+        Parameters
+        ----------
+        grid : Grid
+            The very object; an equal one does not count.
+
+        Returns
+        -------
+        bool
+            Whatever the versions, see `is_current`.
+        """
+        return self._grid is grid
 
     @property
     def nbytes(self) -> int:
@@ -402,16 +449,7 @@ class FlowField:
                 "out", given, "cannot receive the vectors",
                 f"give a writeable, contiguous float32 array of shape {points.shape}",
             )  # fmt: skip
-        sample_(
-            self._directions,
-            self._sight,
-            self._masks,
-            self._grid.width,
-            self._grid.height,
-            *self.region_position,
-            points,
-            out,
-        )
+        sample_(*self.arrays, points, out)
         return out
 
 
