@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from navserver._jit import kernel, register_warm_up
 from navserver.movers.closures import Closures, Cuts
 from navserver.movers.columns import EventFlag, MoverState, StuckReason
 from navserver.movers.movers import Movers
@@ -21,15 +22,19 @@ from navserver.movers.repath import LEAST_SHARED, NO_ANCHOR, Planner
 from navserver.movers.sight import options_of
 from navserver.movers.slots import SlotPlanner
 from navserver.search.grid import Grid
-from navserver.search.islands import islands_of
+from navserver.search.islands import IslandArrays, find_island_, islands_of
 from navserver.search.line_of_sight import raycasts
-from navserver.search.nearest import islands_at_, nearest_reachable, nearest_walkable
+from navserver.search.nearest import islands_at_, nearest_, nearest_reachable, nearest_walkable
 from navserver.search.validation import checked_array, checked_number
 from navserver.status import InputError
 
 __all__ = ["Orders"]
 
 _NOBODY = np.empty(0, np.int64)
+
+# Numbers of orders begin again beyond this; by then nobody carries out the first any more.
+_LAST_GROUP = 2**31 - 1
+_ANYWHERE = 1 << 62
 
 
 class _Party(NamedTuple):
@@ -39,6 +44,32 @@ class _Party(NamedTuple):
     anchor: tuple[int, int]
     """The cell of the goal, as all of them can reach it."""
     goal: tuple[float, float]
+
+
+@kernel
+def reach_each_(
+    space: NDArray[np.uint8],
+    open_table: NDArray[np.uint8],
+    islands: IslandArrays,
+    starts: NDArray[np.int64],
+    cells: NDArray[np.int64],
+    reached: NDArray[np.int64],
+) -> None:
+    """Write for each flat start the cell it is to go to for a flat cell, -1 if it cannot.
+
+    That is the cell itself where it is open, else the nearest one on the start's island.
+    """
+    width = space.shape[1]
+    for i in range(starts.size):
+        island = find_island_(islands, starts[i])
+        there = find_island_(islands, cells[i])
+        reached[i] = cells[i] if island == there else -1
+        if island == 0:
+            reached[i] = -1
+        elif there == 0:
+            y = cells[i] // width
+            x = cells[i] - y * width
+            reached[i] = nearest_(space, open_table, islands, island, x, y, _ANYWHERE)
 
 
 class Orders:
@@ -96,34 +127,91 @@ class Orders:
     # Giving orders
 
     def order(self, handles: ArrayLike, goal: ArrayLike, *, spread: bool = True) -> None:
-        """Send movers to a goal, each to a place beside it.
+        """Send movers to a goal, each to a place beside it, or each to a goal of its own.
 
         Parameters
         ----------
         handles : array-like of int, shape (n,)
             Movers, each once.
-        goal : (float, float)
-            A point of the map in cell space. In a wall it stands for the nearest cell that the
-            movers can reach.
+        goal : array-like of float, shape (2,) or (n, 2)
+            A point of the map in cell space for all, or one a mover. In a wall it stands for the
+            nearest cell that the mover can reach.
         spread : bool
-            Whether each gets a place of its own; if not, all go to the very point.
+            Whether those that share a goal get places of their own; if not, all go to the very
+            point.
 
         Raises
         ------
         InputError
-            If the goal is not on the map, or a handle is not that of a mover; nothing has changed
+            If a goal is not on the map, or a handle is not that of a mover; nothing has changed
             then.
+
+        Notes
+        -----
+        Of goals that are given a mover, those in one cell are one goal, that of the lowest slot,
+        and a mover whose goal is in nobody else's cell goes to the very point. Orders between two
+        steps that give such movers their goals can be split and merged as one likes. Goals that
+        are shared cannot: those sent first have the nearest places.
+
+        O(n) for goals that are not shared; each that is costs a plan of its places.
         """
         movers = self._movers
         rows = movers.checked_rows(handles)
-        point = _checked_goal(movers.grid, goal)
+        points = _checked_goals(movers.grid, goal, rows.size)
         if not rows.size:
             return
-        self._last_group += 1
-        movers.columns.group[rows] = self._last_group
         which = movers.columns.movement[rows]
-        for number in np.unique(which).tolist():
-            self._send(number, rows[which == number], point, spread)
+        if points.ndim == 1:
+            self._begin_group(rows)
+            for number in np.unique(which).tolist():
+                self._send(number, rows[which == number], _as_point(points), spread)
+            return
+        by_slot = np.argsort(rows)
+        rows, points, which = rows[by_slot], points[by_slot], which[by_slot]
+        cells = _flat_cells(movers.grid, points)
+        _, goal_of, sizes = np.unique(cells, return_inverse=True, return_counts=True)
+        alone = (sizes[goal_of] == 1) | (not spread)
+        self._begin_group(rows[alone])
+        for number in np.unique(which[alone]).tolist():
+            chosen = alone & (which == number)
+            self._send_each(number, rows[chosen], points[chosen], cells[chosen])
+        for members in _members(np.where(alone, -1, goal_of)):
+            self._begin_group(rows[members])
+            for number in np.unique(which[members]).tolist():
+                party = rows[members[which[members] == number]]
+                self._send(number, party, _as_point(points[members[0]]), spread)
+
+    def _begin_group(self, rows: NDArray[np.int64]) -> None:
+        """Give movers the number of a new order."""
+        self._last_group = self._last_group + 1 if self._last_group < _LAST_GROUP else 0
+        self._movers.columns.group[rows] = self._last_group
+
+    def _send_each(
+        self,
+        which: int,
+        rows: NDArray[np.int64],
+        points: NDArray[np.float32],
+        cells: NDArray[np.int64],
+    ) -> None:
+        """Send movers of one movement each to a point of its own, in a flat cell."""
+        movers = self._movers
+        columns = movers.columns
+        grid, movement = movers.grid, movers.movements[which]
+        reached = np.empty_like(cells)
+        space = grid.space(movement)
+        with islands_of(grid, movement).settled() as arrays:
+            starts = _flat_cells(grid, columns.position[rows])
+            reach_each_(space.cells, space.open_table, arrays, starts, cells, reached)
+        ways = reached >= 0
+        self._give_up(rows[~ways], StuckReason.UNREACHABLE)
+        rows, cells, reached, points = rows[ways], cells[ways], reached[ways], points[ways]
+        centres = np.stack([reached % grid.width, reached // grid.width], axis=1)
+        centres += grid.region_position
+        moved = reached != cells
+        points[moved] = centres[moved]
+        columns.crowd_radius[rows] = columns.radius[rows]
+        columns.anchor[rows] = NO_ANCHOR
+        self._go(which, rows, points)
 
     def _send(
         self, which: int, rows: NDArray[np.int64], goal: tuple[float, float], spread: bool
@@ -132,14 +220,18 @@ class Orders:
         parties, lost = self._parties(which, rows, goal)
         for party in parties:
             self._send_party(which, party, spread)
-        self._give_up(lost)
+        self._give_up(lost, StuckReason.UNREACHABLE)
 
     def _send_party(self, which: int, party: _Party, spread: bool) -> None:
         movers = self._movers
         columns = movers.columns
         rows = party.rows
         if spread:
-            goals = self._places(which, party)
+            goals, placed = self._places(which, party)
+            self._give_up(rows[~placed], StuckReason.GOAL_TAKEN)
+            rows, goals = rows[placed], goals[placed]
+            if not rows.size:
+                return
         else:
             goals = np.full((rows.size, 2), party.goal, np.float32)
         away = np.hypot(*(goals - np.array(party.anchor, np.float32)).T)
@@ -203,15 +295,15 @@ class Orders:
             momentum[: len(self._momentum)] = self._momentum
             self._momentum = momentum
 
-    def _give_up(self, rows: NDArray[np.int64]) -> None:
-        """Let movers rest to whose goals no way leads."""
+    def _give_up(self, rows: NDArray[np.int64], reason: StuckReason) -> None:
+        """Let movers rest that cannot get to their goals."""
         movers = self._movers
         movers.halt(rows, MoverState.IDLE)
         self.planner.withdraw(rows)
         columns = movers.columns
         columns.wants_way[rows] = 0
         columns.goal[rows] = columns.position[rows]
-        columns.stuck_reason[rows] = StuckReason.UNREACHABLE
+        columns.stuck_reason[rows] = reason
         movers.flag(rows, EventFlag.STUCK)
 
     # Goals and places
@@ -249,8 +341,8 @@ class Orders:
             islands_at_(arrays, cells, roots)
         return roots[:-1], int(roots[-1])
 
-    def _places(self, which: int, party: _Party) -> NDArray[np.float32]:
-        """Return a place for each mover, beside those of all others."""
+    def _places(self, which: int, party: _Party) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Return a place for each mover, beside those of all others, and who has got one."""
         movers = self._movers
         columns = movers.columns
         others = columns.state[: movers.slots] != MoverState.FREE
@@ -262,14 +354,13 @@ class Orders:
         if planner is None:
             planner = SlotPlanner(movers.grid, movers.movements[which])
             self._slot_planners[which] = planner
-        slots, _ = planner.plan(
+        return planner.plan(
             party.goal,
             columns.position[party.rows],
             columns.radius[party.rows],
             taken=points,
             taken_radii=columns.radius[taken],
         )
-        return slots
 
     # The phase
 
@@ -328,7 +419,7 @@ class Orders:
                 columns.velocity[plans.found] = self._momentum[plans.found]
                 columns.replan_wait[plans.found] = self.repath_interval
                 self._cooling = self.repath_interval
-            self._give_up(plans.lost)
+            self._give_up(plans.lost, StuckReason.UNREACHABLE)
         self._momentum[:] = 0.0
         return movers.take_flagged()
 
@@ -424,14 +515,39 @@ class Orders:
         return rows[ground.open_table[ground.space[cells]] == 0]
 
 
-def _checked_goal(grid: Grid, goal: ArrayLike) -> tuple[float, float]:
+def _checked_goals(grid: Grid, goal: ArrayLike, n: int) -> NDArray[np.float32]:
+    """Return a point of the map, or one for each of n movers; a copy."""
     array = checked_array("goal", goal)
-    if array.shape != (2,):
-        raise InputError("goal", goal, "is not a point", "give x and y, in cells")
-    points = checked_positions("goal", array[np.newaxis])
-    point = (float(points[0, 0]), float(points[0, 1]))
-    grid.flat_index(_cell_of(point), "goal")
-    return point
+    if array.shape == (2,):
+        point = checked_positions("goal", array[np.newaxis])[0]
+        grid.flat_index(_cell_of(point.tolist()), "goal")
+        return point.copy()
+    if array.shape != (n, 2):
+        raise InputError(
+            "goal", goal if array.size < 9 else array.shape, "is neither a point nor one a mover",
+            f"give x and y, in cells, or the shape ({n}, 2)",
+        )  # fmt: skip
+    points = checked_positions("goal", array)
+    first = np.array(grid.region_position)
+    cells = np.floor(points.astype(np.float64) + 0.5).astype(np.int64) - first
+    inside = ((cells >= 0) & (cells < (grid.width, grid.height))).all(axis=1)
+    if not inside.all():
+        i = int(np.argmin(inside))
+        grid.flat_index(_cell_of(points[i].tolist()), f"goal[{i}]")
+    return points.copy()
+
+
+def _as_point(point: NDArray[np.float32]) -> tuple[float, float]:
+    return float(point[0]), float(point[1])
+
+
+def _members(group_of: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the indices of each group, ascending; those of -1 are in none."""
+    order = np.argsort(group_of, kind="stable")
+    order = order[np.searchsorted(group_of[order], 0) :]
+    if not order.size:
+        return []
+    return np.split(order, np.flatnonzero(np.diff(group_of[order])) + 1)
 
 
 def _cell_of(point: tuple[float, float] | list[float]) -> tuple[int, int]:
@@ -443,3 +559,11 @@ def _flat_cells(grid: Grid, points: NDArray[np.float32]) -> NDArray[np.int64]:
     ox, oy = grid.region_position
     x, y = np.floor(points.astype(np.float64) + 0.5).astype(np.int64).T
     return (y - oy) * grid.width + (x - ox)
+
+
+def _warm_up() -> None:
+    movers = Movers(Grid.filled(2, 1))
+    Orders(movers).order(movers.add([(0, 0)], radius=0.4, max_speed=1.0), [(1.0, 0.0)])
+
+
+register_warm_up("orders", _warm_up)

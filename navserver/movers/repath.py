@@ -147,10 +147,14 @@ class Planner:
         """
         tickets = self._give_tickets(rows)
         which = self._movers.columns.movement[rows]
-        keys = np.stack([which.astype(np.int64), anchors], axis=1)
-        for number, anchor in np.unique(keys, axis=0).tolist():
-            chosen = (which == number) & (anchors == anchor)
-            self._enter(number, anchor, _Asking(rows[chosen], tickets[chosen]))
+        if not rows.size:
+            return
+        order = np.lexsort((anchors, which))
+        changes = (np.diff(which[order]) != 0) | (np.diff(anchors[order]) != 0)
+        for chosen in np.split(order, np.flatnonzero(changes) + 1):
+            first = chosen[0]
+            asking = _Asking(rows[chosen], tickets[chosen])
+            self._enter(int(which[first]), int(anchors[first]), asking)
 
     def _enter(self, which: int, anchor: int, asking: _Asking) -> None:
         waiting = self._open_jobs.get((which, anchor))

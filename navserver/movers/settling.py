@@ -22,6 +22,7 @@ from navserver.movers.columns import STANDING, EventFlag, MoverState, StuckReaso
 from navserver.movers.movers import Movers
 from navserver.movers.orders import Orders
 from navserver.movers.proximity import Buckets, BucketSort, line_, run_
+from navserver.movers.repath import NO_ANCHOR
 from navserver.movers.sight import Ground, walkable_
 from navserver.search.grid import Grid
 
@@ -89,6 +90,7 @@ class Bodies(NamedTuple):
     goal: NDArray[np.float32]
     radius: NDArray[np.float32]
     group: NDArray[np.int32]
+    anchor: NDArray[np.int32]
     crowd_radius: NDArray[np.float32]
     layers: NDArray[np.uint32]
     mask: NDArray[np.uint32]
@@ -189,9 +191,11 @@ def gain_(bodies: Bodies, i: int, j: int) -> float:
 
 @subkernel
 def may_exchange_(ground: Ground, bodies: Bodies, i: int, j: int) -> bool:
-    """Return whether two movers of one order are alike and see each other's places."""
+    """Return whether two movers of one goal are alike and see each other's places."""
     return (
         bodies.group[i] == bodies.group[j]
+        and bodies.anchor[i] != NO_ANCHOR
+        and bodies.anchor[j] != NO_ANCHOR
         and bodies.movement[i] == bodies.movement[j]
         and bodies.radius[i] == bodies.radius[j]
         and bodies.state[j] in (IDLE, PATH)
@@ -435,7 +439,7 @@ class Settling:
             movers.slots,
             Bodies(
                 columns.state, columns.movement, columns.position, columns.goal, columns.radius,
-                columns.group, columns.crowd_radius, columns.layers, columns.mask,
+                columns.group, columns.anchor, columns.crowd_radius, columns.layers, columns.mask,
                 columns.preferred_velocity, columns.yields,
             ),
             Headway(columns.headway, columns.headway_left, columns.stalled, columns.returns),

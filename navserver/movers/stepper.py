@@ -150,7 +150,7 @@ class Stepper:
         """What a step does, in this order."""
 
     def order(self, handles: ArrayLike, goal: ArrayLike, *, spread: bool = True) -> None:
-        """Send movers to a goal, each to a place of its own beside it.
+        """Send movers to a goal, each to a place of its own beside it, or each to its own goal.
 
         Places are packed around the goal, nearest first, on the island of each mover; ways are
         found within the budget of the steps to come. A mover that cannot get there rests and is
@@ -160,16 +160,18 @@ class Stepper:
         ----------
         handles : array-like of int, shape (n,)
             Movers, each once.
-        goal : (float, float)
-            A point of the map in cell space. In a wall it stands for the nearest cell that the
-            movers can reach.
+        goal : array-like of float, shape (2,) or (n, 2)
+            A point of the map in cell space for all, or one a mover. In a wall it stands for the
+            nearest cell that the mover can reach. A goal in a cell that is nobody else's goal is
+            gone to exactly; movers that are given goals in one cell are sent there together.
         spread : bool
-            Whether each gets a place of its own; if not, all go to the very point.
+            Whether those that share a goal get places of their own; if not, all go to the very
+            point.
 
         Raises
         ------
         InputError
-            If the goal is not on the map, or a handle is not that of a mover; nothing has changed
+            If a goal is not on the map, or a handle is not that of a mover; nothing has changed
             then.
 
         Examples
@@ -182,6 +184,12 @@ class Stepper:
         >>> arrived = 0
         >>> while arrived < 3:
         ...     arrived += stepper.step(1 / 60).arrived.size
+
+        A goal for each:
+
+        >>> stepper.order(units, [(40, 20), (42, 20), (44, 20)])
+        >>> movers.of("goal", units).tolist()
+        [[40.0, 20.0], [42.0, 20.0], [44.0, 20.0]]
         """
         self.orders.order(handles, goal, spread=spread)
 

@@ -165,7 +165,7 @@ class WorldMovers:
             self._movers.remove(handles)
 
     def order(self, handles: ArrayLike, goal: ArrayLike, *, spread: bool = True) -> None:
-        """Send movers to a goal.
+        """Send movers to a goal, or each to its own.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class WorldMovers:
         Raises
         ------
         InputError
-            If the goal is not on the map, or a handle is not that of a mover.
+            If a goal is not on the map, or a handle is not that of a mover.
         """
         with self._lock:
             self._take_edits()

@@ -113,6 +113,115 @@ def test_without_places_all_go_to_the_very_point() -> None:
     assert (movers.of("position", units) == [15, 15]).all()
 
 
+def goals_of(orders: list[tuple[list[int], Any]]) -> NDArray[np.float32]:
+    """Return the goals of 12 movers after orders by indices."""
+    movers, units = group(Grid.filled(40, 40), 12)
+    stepper = Stepper(movers)
+    for indices, goal in orders:
+        stepper.order(units[indices], goal)
+    return movers.of("goal", units)
+
+
+def test_each_goes_to_the_very_goal_that_is_its_own() -> None:
+    movers, units = group(Grid.filled(30, 30, region_position=(-5, 3)), 6)
+    stepper = Stepper(movers)
+    goals = np.float32([(-4.75, 4), (24, 32), (0.25, 20.5), (0, 9), (-5, 3), (10, 10)])
+    stepper.order(units[::-1], goals[::-1])
+    arrived, stuck = walk_out(stepper)
+    assert sorted(arrived) == sorted(units.tolist())
+    assert stuck == {}
+    np.testing.assert_array_equal(movers.of("position", units), goals)
+
+
+def test_goals_of_their_own_do_not_hang_on_how_orders_are_split() -> None:
+    goals = np.float32([(3 * i % 37, i) for i in range(12)])
+    whole = goals_of([(list(range(12)), goals)])
+    np.testing.assert_array_equal(whole, goals)
+    parts = ([11, 0, 5], [1, 2, 3, 4], [10, 9, 8, 7, 6])
+    split = goals_of([(part, goals[part]) for part in parts])
+    np.testing.assert_array_equal(split, whole)
+
+
+def test_movers_of_one_goal_cell_are_sent_there_together() -> None:
+    goals = np.float32([(20, 20)] * 8 + [(5, 5), (5.25, 5), (30, 8), (31, 8)])
+    together = goals_of([(list(range(12)), goals)])
+    # As one order to all of them, and one to each other cell.
+    apart = goals_of([(list(range(8)), (20, 20)), ([8, 9], (5, 5)), ([10, 11], goals[10:])])
+    np.testing.assert_array_equal(together[8:], apart[8:])
+    assert sorted(together[:8].tolist()) == sorted(apart[:8].tolist())
+    for one, other in combinations(together[:10], 2):
+        assert math.dist(one, other) >= 0.8
+    movers, units = group(Grid.filled(40, 40), 12)
+    stepper = Stepper(movers)
+    stepper.order(units, goals, spread=False)
+    np.testing.assert_array_equal(movers.of("goal", units), goals)
+
+
+def test_a_goal_of_its_own_that_cannot_be_reached_is_the_nearest_that_can() -> None:
+    blocked = np.zeros((20, 20), bool)
+    blocked[:, 10] = True
+    blocked[4:9, 2:7] = True
+    grid = Grid.from_blocked(blocked, region_position=(100, -7))
+    movers = Movers(grid)
+    units = movers.add([(100, -7), (101, -7), (119, 0), (115, 5)], radius=0.3, max_speed=8.0)
+    stepper = Stepper(movers)
+    stepper.order(units, [(104, -2), (118, 12), (110, 0), (111.5, 1)])
+    goals = movers.of("goal", units).tolist()
+    for i, goal in ((0, (104, -2)), (2, (110, 0))):
+        start = movers.of("position", units)[i].astype(int).tolist()
+        assert goals[i] == list(nearest_reachable(grid, tuple(start), goal) or ())
+    assert goals[3] == [111.5, 1.0]
+    arrived, stuck = walk_out(stepper)
+    assert sorted(arrived) == units[[0, 2, 3]].tolist()
+    assert stuck == {int(units[1]): StuckReason.UNREACHABLE}
+
+
+def test_who_finds_no_place_says_that_the_goal_is_taken() -> None:
+    blocked = np.ones((3, 9), bool)
+    blocked[1, 2:5] = False
+    movers = Movers(Grid.from_blocked(blocked))
+    units = movers.add([(2, 1), (2.5, 1), (3, 1), (4, 1)], radius=0.45, max_speed=2.0)
+    stepper = Stepper(movers)
+    stepper.order(units, (3, 1))
+    arrived, stuck = walk_out(stepper)
+    assert sorted([*arrived, *stuck]) == units.tolist()
+    assert list(stuck.values()) == [StuckReason.GOAL_TAKEN]
+
+
+@pytest.mark.parametrize(
+    ("goal", "named"),
+    [
+        ([(1, 1)], "goal"),
+        ([(1, 1)] * 3, "goal"),
+        ([(1, 1), (4, 0)], r"goal\[1\]"),
+        ([(1, 1), (0, -0.6)], r"goal\[1\]"),
+        ([(np.nan, 1), (0, 0)], r"goal\[0\]"),
+        ([(1, 1), (1, np.inf)], r"goal\[1\]"),
+        ([(1, 1), (1e30, 0)], r"goal\[1\]"),
+        ([1, 2, 3, 4], "goal"),
+        ([[], []], "goal"),
+    ],
+)
+def test_a_goal_of_its_own_that_is_none_is_named(goal: Any, named: str) -> None:
+    movers, units = group(Grid.filled(4, 4), 2)
+    before = {name: array.copy() for name, array in movers.columns.arrays().items()}
+    with pytest.raises(InputError, match=named):
+        Stepper(movers).order(units, goal)
+    for name, array in movers.columns.arrays().items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+def test_order_numbers_begin_again_when_they_run_out() -> None:
+    movers, units = group(Grid.filled(9, 9), 2)
+    orders = Orders(movers)
+    orders._last_group = 2**31 - 2
+    groups = []
+    for _ in range(3):
+        orders.order(units, (4, 4))
+        groups.append(movers.of("group", units).tolist())
+    assert groups == [[2**31 - 1] * 2, [0, 0], [1, 1]]
+
+
 def test_bodies_of_several_movements_go_where_each_can() -> None:
     blocked = np.zeros((20, 30), bool)
     blocked[:, 15] = True
