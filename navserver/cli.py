@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from navserver import __version__
-from navserver.commands import check, demo, install_addon, path, query, warmup
+from navserver.commands import bots, check, demo, install_addon, path, query, replay, warmup
 from navserver.commands.arguments import Parser, UsageError, in_options, protect_cells
 from navserver.status import InputError, MapFileError, NavserverError
 
@@ -31,7 +31,7 @@ def build_parser() -> Parser:
     """
     parser = Parser(
         prog="navserver",
-        description="Pathfinding over grid maps: search, ask, check, draw.",
+        description="Pathfinding over grid maps: search, ask, check, walk, draw.",
         epilog="navserver COMMAND --help says more. Exit codes: 0 done, 2 bad input, "
         "1 as the command says.",
     )
@@ -39,7 +39,7 @@ def build_parser() -> Parser:
     commands = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", required=True, parser_class=Parser
     )
-    for command in (path, query, check, warmup, demo, install_addon):
+    for command in (path, query, check, bots, replay, warmup, demo, install_addon):
         command.add_to(commands)
     return parser
 
