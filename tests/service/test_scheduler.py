@@ -72,10 +72,11 @@ def test_equal_requests_share_one_search() -> None:
 
 
 def test_a_search_that_saw_an_older_map_is_not_shared() -> None:
-    stage = Stage(winding(LONG))
+    stage = Stage(winding(LONG), slice_seconds=20e-6)
     stage.ask((0, 0), (LONG - 1, LONG - 1))
     assert stage.work()
     assert stage.work(Lane.BEGIN | Lane.GO_ON)  # it has begun on version 1
+    assert stage.replies() == []
     stage.world.set_cells([(2, 0)], 255)
     stage.ask((0, 0), (LONG - 1, LONG - 1))
     first, second = stage.finish()
