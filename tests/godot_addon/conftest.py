@@ -68,6 +68,13 @@ def make_sidecar_program(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def compiled() -> None:
+    """Everything a sidecar compiles is in the cache, so that it answers at once."""
+    pytest.importorskip("navserver.server")
+    subprocess.run([sys.executable, "-m", "navserver", "warmup"], cwd=CHECKOUT, check=True)
+
+
+@pytest.fixture(scope="session")
 def addon_project(godot: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The whole project `godot_addon`."""
     folder = tmp_path_factory.mktemp("godot") / "navserver"

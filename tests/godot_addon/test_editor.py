@@ -149,11 +149,11 @@ def test_on_and_off_twenty_times(godot: Path, tmp_path: Path) -> None:
     assert "sidecar/program" not in text
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_the_sidecar_ends_with_the_editor(
     godot: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
-    pytest.importorskip("navserver.server")
     project = make_project(godot, tmp_path / "game", "navserver", "probe", autostart=True)
     make_sidecar_program(project.folder)
     with editor(project, "stay") as running:
@@ -163,8 +163,8 @@ def test_the_sidecar_ends_with_the_editor(
         assert wait_until(lambda: not is_running(pid), 3.0)
 
 
+@pytest.mark.usefixtures("compiled")
 def test_the_sidecar_ends_with_the_editor_while_a_game_runs(godot: Path, tmp_path: Path) -> None:
-    pytest.importorskip("navserver.server")
     project = make_project(godot, tmp_path / "game", "navserver", "probe", autostart=True)
     make_sidecar_program(project.folder)
     with editor(project, "play") as running:

@@ -51,8 +51,8 @@ def kept_running(connection_file: Path) -> Iterator[None]:
         thread.join()
 
 
+@pytest.mark.usefixtures("compiled")
 def test_sidecar(addon_project: Project, tmp_path: Path) -> None:
-    pytest.importorskip("navserver.server")
     script = ADDON_PROJECT / "tests" / "live" / "test_sidecar.gd"
     count = script.read_text(encoding="utf-8").count("\nfunc test_")
     file = tmp_path / "connection.json"

@@ -9,7 +9,7 @@ extends Node
 ## Where paths come from has changed; [param reason] says why, in words.
 signal state_changed(state: State, reason: String)
 ## The sidecar compiles its searches, which happens once after an update: [param done] groups of
-## [param total]. Paths come all the same, the first ones later.
+## [param total]. Until then paths come from [AStarGrid2D].
 signal warmup_progress(done: int, total: int)
 ## Another backend finds the paths from now on and knows no map yet; [NavServerMap2D] listens.
 signal backend_changed
@@ -139,7 +139,7 @@ func poll() -> void:
 		_switch_to(_fallback)
 	if now > _own_start_at:
 		_own_start_at = _NEVER
-		if state != State.READY and _may_start():
+		if not _link.is_connected_to_server() and _may_start():
 			# The editor is gone, or its sidecar does not come back.
 			_link.stop()
 			start_sidecar()

@@ -46,7 +46,7 @@ func show_state(state: SidecarLink.State, reason: String) -> void:
 	_state.text = reason
 	_start.disabled = state != SidecarLink.State.OFF
 	_stop.disabled = state == SidecarLink.State.OFF
-	if state != SidecarLink.State.READY:
+	if state == SidecarLink.State.OFF or state == SidecarLink.State.STARTING:
 		_progress.visible = false
 	show_log([reason])
 

@@ -7,6 +7,7 @@ extends "backend.gd"
 const Message := preload("message.gd")
 const Session := preload("session.gd")
 const TileTable := preload("tile_table.gd")
+const WatchedPaths := preload("watched_paths.gd")
 
 # Statuses by their number, as PROTOCOL.md and NavServerPathResult.Status have them.
 const _STATUSES: PackedStringArray = [
@@ -32,6 +33,7 @@ var _jobs: Dictionary[int, Array] = {}
 # Id and row of a job that has no answer.
 var _places: Dictionary[PathJob, Vector2i] = {}
 var _watched: Dictionary[int, PathJob] = {}
+var _watched_here: WatchedPaths = WatchedPaths.new()
 var _batches: Array[BatchRows] = []
 var _preparations: Dictionary[WorldState, Preparation] = {}
 var _watches: Dictionary[PathJob, int] = {}
@@ -136,7 +138,9 @@ func edit_cells(
 	world: WorldState, cells: PackedInt32Array, classes: PackedByteArray, scales: PackedFloat32Array
 ) -> void:
 	if not _is_held(world, edit_cells.bind(world, cells, classes, scales)):
-		_send(_make_edit(world, cells, classes, scales), _take_edit_reply.bind(world, cells))
+		_send(
+			_make_edit(world, cells, classes, scales), _take_edit_reply.bind(world, cells, classes)
+		)
 
 
 func set_profile(world: WorldState, name: String, costs: PackedFloat32Array) -> void:
@@ -197,6 +201,7 @@ func cancel(job: PathJob) -> void:
 
 
 func unwatch(job: PathJob) -> void:
+	_watched_here.remove(job)
 	if job not in _watches:
 		return
 	var watch: int = _watches[job]
@@ -254,6 +259,7 @@ func take_path_invalid(event: Message) -> void:
 func forget_watches() -> void:
 	_watched.clear()
 	_watches.clear()
+	_watched_here.clear()
 
 
 static func _numbers_of(transform: Transform2D) -> Array:
@@ -355,8 +361,13 @@ func _make_question(type: String, job: PathJob) -> Message:
 	message.header["profile"] = job.profile
 	message.header["diagonal_mode"] = job.world.diagonal_mode
 	message.header["allow_partial"] = job.allow_partial
-	message.header["watch"] = job.watch
+	if job.watch and _is_watch_offered():
+		message.header["watch"] = true
 	return message
+
+
+func _is_watch_offered() -> bool:
+	return "watch" in _session.capabilities
 
 
 func _ignore(_reply: Message) -> void:
@@ -387,11 +398,14 @@ func _take_world_ready(reply: Message, world: WorldState) -> void:
 		world.arrived.emit(reply.get_integer("version"))
 
 
-func _take_edit_reply(reply: Message, world: WorldState, cells: PackedInt32Array) -> void:
+func _take_edit_reply(
+	reply: Message, world: WorldState, cells: PackedInt32Array, classes: PackedByteArray
+) -> void:
 	if reply.get_text("status") == "error":
 		world.refused.emit(_say_error(reply))
 	else:
 		world.edited.emit(reply.get_integer("version"), cells)
+		_watched_here.note_edit(world, cells, classes)
 
 
 func _take_path(reply: Message) -> void:
@@ -445,6 +459,8 @@ func answer(id: int, row: int, result: NavServerPathResult, watch: int) -> void:
 	if watch != 0 and job.watch:
 		_watched[watch & 0xffff_ffff] = job
 		_watches[job] = watch & 0xffff_ffff
+	elif job.watch and result.has_path() and not _is_watch_offered():
+		_watched_here.add(job, result.path)
 	job.answer(result)
 
 

@@ -27,6 +27,8 @@ const _USER: String = "navserver"
 # A server sends a heartbeat every two seconds.
 const _SILENCE_MSEC: int = 10_000
 const _HANDSHAKE_MSEC: int = 5000
+# Of one group of searches; requests may come after it even if there was no word of its end.
+const _WARMING_MSEC: int = 120_000
 const _FIRST_RETRY_MSEC: int = 100
 const _LAST_RETRY_MSEC: int = 2000
 const _STARTS_LIMIT: int = 3
@@ -48,6 +50,9 @@ var _token: String = ""
 var _starts: int = 0
 var _retry_msec: int = _FIRST_RETRY_MSEC
 var _retry_at: int = 0
+# When the sidecar last told of its compiling; -1 while it does not compile.
+var _warming_msec: int = -1
+var _reason: String = ""
 # The connection broke and its session may go on.
 var _resuming: bool = false
 
@@ -86,6 +91,7 @@ func stop(reason: String = "stopped") -> void:
 	var was_ready: bool = state == State.READY or _resuming
 	_transport.close()
 	_resuming = false
+	_warming_msec = -1
 	if process != null:
 		process.stop()
 	process = null
@@ -118,6 +124,8 @@ func poll(deadline_usec: int) -> void:
 		backend.poll(deadline_usec)
 	if state == State.OFF:
 		return
+	if _warming_msec >= 0 and Time.get_ticks_msec() - _warming_msec > _WARMING_MSEC:
+		_open_up()
 	var limit: int = _SILENCE_MSEC
 	if _transport.state == Transport.State.CONNECTING:
 		limit = _HANDSHAKE_MSEC
@@ -135,14 +143,20 @@ func flush() -> void:
 		_transport.poll()
 
 
+## Tells whether there is a server at the other end, be it compiling.
+func is_connected_to_server() -> bool:
+	return state == State.READY or _transport.state == Transport.State.OPEN
+
+
 ## Tells whether every request is answered.
 func is_idle() -> bool:
 	return state != State.READY or _session.get_pending_count() == 0 and backend.is_idle()
 
 
 func _set_state(next: State, reason: String) -> void:
-	if next != state or next == State.OFF:
+	if next != state or reason != _reason:
 		state = next
+		_reason = reason
 		changed.emit(state, reason)
 
 
@@ -198,14 +212,34 @@ func _take_opened(anew: bool) -> void:
 	_resuming = false
 	_starts = 0
 	_retry_msec = _FIRST_RETRY_MSEC
-	_set_state(State.READY, "connected to %s" % _session.server)
 	var hello: Message = _session.message
+	var done: int = hello.get_integer("warm_up_done")
 	var total: int = hello.get_integer("warm_up_total")
-	if hello.get_integer("warm_up_done") < total:
-		progressed.emit(hello.get_integer("warm_up_done"), total)
-	if anew:
-		backend.forget_watches()
-		opened.emit()
+	if not anew:
+		_set_state(State.READY, "connected to %s" % _session.server)
+	elif done < total:
+		_warming_msec = Time.get_ticks_msec()
+		_set_state(State.CONNECTING, "%s compiles its searches" % _session.server)
+	else:
+		_open_up()
+	if done < total:
+		progressed.emit(done, total)
+
+
+## Lets requests in; before, they would wait for the compiler.
+func _open_up() -> void:
+	_warming_msec = -1
+	backend.forget_watches()
+	_set_state(State.READY, "connected to %s" % _session.server)
+	opened.emit()
+
+
+func _take_progress(done: int, total: int) -> void:
+	progressed.emit(done, total)
+	if _warming_msec >= 0:
+		_warming_msec = Time.get_ticks_msec()
+		if done >= total:
+			_open_up()
 
 
 func _take_pushed(event: Message) -> void:
@@ -213,11 +247,12 @@ func _take_pushed(event: Message) -> void:
 		"path_invalid":
 			backend.take_path_invalid(event)
 		"progress":
-			progressed.emit(event.get_integer("done"), event.get_integer("total"))
+			_take_progress(event.get_integer("done"), event.get_integer("total"))
 
 
 func _take_break(reason: String, refused: bool) -> void:
 	_session.disconnected()
+	_warming_msec = -1
 	if state == State.READY:
 		_resuming = true
 		_set_state(State.CONNECTING, reason)
