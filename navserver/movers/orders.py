@@ -30,6 +30,9 @@ from navserver.status import InputError
 
 __all__ = ["Orders"]
 
+TIGHT = 0.05
+"""Gap between places, in parts of the bodies' radii, where walls leave no more room."""
+
 _NOBODY = np.empty(0, np.int64)
 
 # Numbers of orders begin again beyond this; by then nobody carries out the first any more.
@@ -109,9 +112,11 @@ class Orders:
         """Least seconds between two plans for one mover."""
         self.goal_tolerance = checked_number("goal_tolerance", goal_tolerance, 0.0, remedy)
         """Cells that a goal may move without a new plan."""
+        self.gap = TIGHT
+        """Gap between the places of a group, in parts of the bodies' radii, where there is room."""
         self._movers = movers
         self._closures = Closures(movers.grid)
-        self._slot_planners: dict[int, SlotPlanner] = {}
+        self._slot_planners: dict[tuple[int, float], SlotPlanner] = {}
         self._last_group = int(movers.columns.group.max(initial=-1))
         self._cooling = 0.0
         # The velocities of those that were sent elsewhere since the last step: who has a way at
@@ -350,17 +355,25 @@ class Orders:
         taken = np.flatnonzero(others)
         idle = columns.state[taken] == MoverState.IDLE
         points = np.where(idle[:, np.newaxis], columns.position[taken], columns.goal[taken])
-        planner = self._slot_planners.get(which)
+        for gap in (self.gap, TIGHT):
+            slots, placed = self._slot_planner(which, gap).plan(
+                party.goal,
+                columns.position[party.rows],
+                columns.radius[party.rows],
+                taken=points,
+                taken_radii=columns.radius[taken],
+            )
+            if placed.all():
+                break
+        return slots, placed
+
+    def _slot_planner(self, which: int, gap: float) -> SlotPlanner:
+        planner = self._slot_planners.get((which, gap))
         if planner is None:
-            planner = SlotPlanner(movers.grid, movers.movements[which])
-            self._slot_planners[which] = planner
-        return planner.plan(
-            party.goal,
-            columns.position[party.rows],
-            columns.radius[party.rows],
-            taken=points,
-            taken_radii=columns.radius[taken],
-        )
+            movers = self._movers
+            planner = SlotPlanner(movers.grid, movers.movements[which], gap=gap)
+            self._slot_planners[which, gap] = planner
+        return planner
 
     # The phase
 

@@ -237,7 +237,7 @@ def look_around_(
     wants_partner: bool,
     wants_room: bool,
 ) -> _Around:
-    """Return who is near a mover, at most `reach` from its centre or its goal's."""
+    """Return who is near a mover, and near the goal of one at rest, at most `reach` away."""
     x = np.float64(bodies.position[i, 0])
     y = np.float64(bodies.position[i, 1])
     goal_x = np.float64(bodies.goal[i, 0])
@@ -247,10 +247,13 @@ def look_around_(
     touches = False
     meets_walker = False
     goal_is_taken = False
-    top = line_(min(y, goal_y) - reach, buckets.top, buckets.per_side, buckets.rows)
-    bottom = line_(max(y, goal_y) + reach, buckets.top, buckets.per_side, buckets.rows)
+    # The goal of one who walks may be far away.
+    also_x = goal_x if bodies.state[i] == IDLE else x
+    also_y = goal_y if bodies.state[i] == IDLE else y
+    top = line_(min(y, also_y) - reach, buckets.top, buckets.per_side, buckets.rows)
+    bottom = line_(max(y, also_y) + reach, buckets.top, buckets.per_side, buckets.rows)
     for row in range(top, bottom + 1):
-        begin, end = run_(buckets, row, min(x, goal_x) - reach, max(x, goal_x) + reach)
+        begin, end = run_(buckets, row, min(x, also_x) - reach, max(x, also_x) + reach)
         for rank in range(begin, end):
             j = np.int64(order[rank])
             if j == i or not (bodies.mask[i] & bodies.layers[j]):

@@ -39,6 +39,9 @@ __all__ = ["Phase", "Stepper"]
 LONGEST_STEP = 3600.0
 """Most seconds that one step may span."""
 
+LOOSE = 0.3
+"""Gap between the places of those that avoid each other, in parts of their radii."""
+
 
 class Phase(Protocol):
     """One part of a step."""
@@ -139,6 +142,8 @@ class Stepper:
             how = avoidance if isinstance(avoidance, Avoidance) else Avoidance()
             # Lanes of about a body's width.
             self.orders.planner.keep_right = 1.0
+            # Packed more tightly, a crowd jams before its last ones are at their places.
+            self.orders.gap = LOOSE
             self.phases += [
                 Preferring(movers, self.workers),
                 Passages(movers),

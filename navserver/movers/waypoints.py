@@ -188,6 +188,12 @@ def lay_waypoints_(
         radius = np.float64(min(radii[path], np.float32(0.5)))
         i = first
         while True:
+            # Many that see their goals from afar must not meet in one line on the way.
+            if pull and disc_free_(ground, x, y, goal_x, goal_y, radius):
+                points[count, 0] = np.float32(goal_x)
+                points[count, 1] = np.float32(goal_y)
+                count += 1
+                break
             # The farthest cell that can be gone to straight, the goal in the place of the last.
             best = i - 1
             j = i

@@ -176,6 +176,20 @@ def test_a_goal_of_its_own_that_cannot_be_reached_is_the_nearest_that_can() -> N
     assert stuck == {int(units[1]): StuckReason.UNREACHABLE}
 
 
+@pytest.mark.parametrize(("n", "gap"), [(3, 1.8), (6, 0.94)])
+def test_places_are_as_loose_as_there_is_room_for(n: int, gap: float) -> None:
+    blocked = np.ones((3, 9), bool)
+    blocked[1, 1:8] = False
+    movers = Movers(Grid.from_blocked(blocked))
+    units = movers.add([(i + 1, 1) for i in range(n)], radius=0.45, max_speed=2.0)
+    orders = Orders(movers)
+    orders.gap = 1.0
+    orders.order(units, (4, 1))
+    assert not movers.columns.stuck_reason.any()
+    goals = np.sort(movers.of("goal", units)[:, 0])
+    assert np.diff(goals).min() == pytest.approx(gap, abs=0.01)
+
+
 def test_who_finds_no_place_says_that_the_goal_is_taken() -> None:
     blocked = np.ones((3, 9), bool)
     blocked[1, 2:5] = False

@@ -67,6 +67,32 @@ def test_a_group_settles_around_its_goal_and_each_end_is_told_once() -> None:
 
 
 @pytest.mark.slow
+def test_of_a_thousand_sent_to_one_cell_nobody_moves_after_a_minute() -> None:
+    movers = Movers(Grid.filled(120, 120))
+    units = movers.add(block(1000, 3, 3), radius=0.4, max_speed=4.0)
+    stepper = Stepper(movers, avoidance=True)
+    stepper.order(units, (84, 72))
+    told = walk(stepper, 60.0)
+    assert sorted(told["arrived"] + told["arrived_crowd_full"]) == sorted(units.tolist())
+    assert (movers.of("state", units) == MoverState.IDLE).all()
+    before = movers.of("position", units)
+    walk(stepper, 5.0)
+    np.testing.assert_array_equal(movers.of("position", units), before)
+
+
+def test_those_with_goals_of_their_own_do_not_exchange_them() -> None:
+    blocked = np.ones((3, 20), bool)
+    blocked[1] = False
+    movers = Movers(Grid.from_blocked(blocked))
+    units = movers.add([(2, 1), (4, 1)], radius=0.45, max_speed=2.0)
+    stepper = Stepper(movers, avoidance=Avoidance())
+    goals = [[12.0, 1.0], [10.0, 1.0]]
+    stepper.order(units, goals)
+    walk(stepper, 6.0)
+    assert movers.of("goal", units[1:]).tolist() == goals[1:]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "length"), [(1, 1), (2, 1), (1, 6)])
 def test_streams_that_meet_in_a_door_get_through(width: int, length: int) -> None:
     blocked = np.zeros((17, 30), bool)

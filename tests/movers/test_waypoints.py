@@ -119,6 +119,16 @@ def test_in_the_open_one_waypoint_is_enough() -> None:
     assert points.tolist() == [[38.25, 20.0]]
 
 
+def test_a_goal_in_sight_is_gone_to_straight_however_far_it_is() -> None:
+    grid = Grid.filled(200, 120)
+    cells = grid.flat_indices(find_path(grid, (1, 1), (190, 90)).cells)
+    points, _ = lay_waypoints(
+        grid, Movement(), cells, np.array([0, cells.size]), np.float32([[1, 1]]),
+        np.float32([[190.25, 90.0]]), np.float32([0.4]),
+    )  # fmt: skip
+    assert points.tolist() == [[190.25, 90.0]]
+
+
 def test_where_ground_differs_the_path_is_kept() -> None:
     grid = Grid([[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
     profile = Profile({1: 9.0})
