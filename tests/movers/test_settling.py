@@ -69,7 +69,8 @@ def test_a_group_settles_around_its_goal_and_each_end_is_told_once() -> None:
 @pytest.mark.slow
 def test_of_a_thousand_sent_to_one_cell_nobody_moves_after_a_minute() -> None:
     movers = Movers(Grid.filled(120, 120))
-    units = movers.add(block(1000, 3, 3), radius=0.4, max_speed=4.0)
+    shifts = np.random.default_rng(0).uniform(-0.05, 0.05, (1000, 2))
+    units = movers.add(block(1000, 3, 3) + shifts, radius=0.4, max_speed=4.0)
     stepper = Stepper(movers, avoidance=True)
     stepper.order(units, (84, 72))
     told = walk(stepper, 60.0)
