@@ -1,4 +1,4 @@
-"""What README.md shows is run: every block of Python, every command and its output."""
+"""What README.md and the guides show is run: blocks of Python, commands, and their output."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import doctest
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from navserver.commands.query import QUESTIONS
 CHECKOUT = Path(__file__).resolve().parent.parent
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+GUIDES = sorted((CHECKOUT / "docs").glob("*.md"))
 FIRST_SCREEN = README.split("\n## ", maxsplit=1)[0]
 
 
@@ -39,9 +41,30 @@ def test_python_blocks(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = [block for language, block in BLOCKS if language == "python"]
     assert blocks
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
-        printed = re.findall(r"^# -> (.*\n)", block, re.MULTILINE)
-        assert capsys.readouterr().out == "".join(printed)
+        check_block(block, "README.md", {}, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+def test_guides_are_programs_from_top_to_bottom(
+    guide: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", guide.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert blocks
+    names: dict[str, Any] = {}
+    for block in blocks:
+        check_block(block, guide.name, names, capsys)
+
+
+def check_block(
+    block: str, file: str, names: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Run a block, which prints what its comments say."""
+    exec(compile(block, file, "exec"), names)
+    printed = re.findall(r"^# -> (.*\n)", block, re.MULTILINE)
+    assert capsys.readouterr().out == "".join(printed)
 
 
 @pytest.mark.parametrize(("command", "output"), commands(), ids=[c for c, _ in commands()])
@@ -73,14 +96,14 @@ def test_first_screen_has_both_commands_and_a_picture() -> None:
     assert "](docs/images/" in FIRST_SCREEN
 
 
-def test_links_lead_somewhere_and_pictures_are_small() -> None:
-    targets = re.findall(r"\]\(([^)]+)\)", README)
+@pytest.mark.parametrize("page", [CHECKOUT / "README.md", *GUIDES], ids=lambda page: page.name)
+def test_links_lead_somewhere_and_pictures_are_small(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
     assert targets
     for target in targets:
-        file = CHECKOUT / target
+        file = page.parent / target
         assert file.is_file(), target
-        if file.suffix == ".png":
-            assert file.stat().st_size < 300_000
+        assert file.stat().st_size < {".png": 300_000, ".gif": 400_000}.get(file.suffix, 1 << 20)
 
 
 def test_pictures_are_those_of_the_demo(tmp_path: Path) -> None:
