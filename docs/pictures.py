@@ -49,16 +49,16 @@ def circle(n: int = 80) -> Scene:
     return Scene(stepper, angles / (2.0 * np.pi), 440)
 
 
-def doorway(n: int = 60) -> Scene:
+def doorway(n: int = 24) -> Scene:
     """Two groups want through one door that is two bodies wide, from both sides."""
     blocked = np.zeros((22, 44), np.bool_)
     blocked[:, 21:23] = True
     blocked[10:12, 21:23] = False
     movers = Movers(Grid.from_blocked(blocked))
     each = n // 2
-    x, y = np.divmod(np.arange(each), 10)
-    left = movers.add(np.column_stack([12 - 1.2 * x, 5 + 1.2 * y]), radius=0.4, max_speed=3.0)
-    right = movers.add(np.column_stack([31 + 1.2 * x, 5 + 1.2 * y]), radius=0.4, max_speed=3.0)
+    x, y = np.divmod(np.arange(each), 6)
+    left = movers.add(np.column_stack([12 - 1.2 * x, 7.5 + 1.2 * y]), radius=0.4, max_speed=3.0)
+    right = movers.add(np.column_stack([31 + 1.2 * x, 7.5 + 1.2 * y]), radius=0.4, max_speed=3.0)
     stepper = Stepper(movers, avoidance=True)
     stepper.order(left, (35, 10.5))
     stepper.order(right, (8, 10.5))
@@ -112,8 +112,8 @@ def draw(out: Path, name: str, scene: Scene, most_seconds: float = 60.0) -> str:
     taken = film(scene, most_seconds)
     end = taken.times[-1]
     strip = out / f"{name}.png"
-    across = 3 if name == "doorway" else 5
-    taken.save_strip(strip, [0.0, 0.2 * end, 0.4 * end, 0.6 * end, end][-5:], columns=across)
+    # Not the very first: before the first step all wait for their ways.
+    taken.save_strip(strip, [0.05 * end, 0.3 * end, 0.6 * end, end], columns=2)
     gif = taken.save_gif(out / f"{name}.gif", speed=2.0)
     at_rest = int(np.count_nonzero(scene.stepper.movers.state == MoverState.IDLE))
     return (

@@ -346,7 +346,9 @@ def _drawn(grid: Grid, moment: _Moment) -> Image:
         canvas.ellipse((x - r, y - r, x + r, y + r), fill=edge)
         inner = r - rim
         canvas.ellipse((x - inner, y - inner, x + inner, y + inner), fill=fill)
-        if speeds[i] > 0.0 and r >= 3 * _FINER:
+        # Who rests and is pushed aside has a velocity too, but goes nowhere.
+        is_walking = moment.state[i] in (MoverState.PATH, MoverState.FIELD) and speeds[i] > 0.0
+        if is_walking and r >= 3 * _FINER:
             dx, dy = moment.velocity[i] / speeds[i] * r
             # A kite: tip, corner, notch, corner.
             kite = [(0.78, 0.0), (-0.45, 0.48), (-0.15, 0.0), (-0.45, -0.48)]
