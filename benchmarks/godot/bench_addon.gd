@@ -132,7 +132,7 @@ func _warm_up(map: NavServerMap2D) -> void:
 	for cell: Vector2i in [Vector2i(_SIDE - 1, 0), Vector2i(0, _SIDE - 1)]:
 		agent.target_position = map.map_to_local(cell)
 		await agent.path_changed
-	agent.get_parent().free()
+	agent.get_parent().queue_free()
 
 
 ## How long frames take while a large layer enters the tree, alone or with a map on it.
@@ -178,7 +178,7 @@ func _time_clicks(map: NavServerMap2D) -> void:
 	counts.sort()
 	_results["click_p50_frames"] = counts[floori(counts.size() * 0.5)]
 	_results["click_p99_frames"] = counts[floori(counts.size() * 0.99)]
-	body.free()
+	body.queue_free()
 
 
 ## A cell of the path is blocked and opened again: until there is another path, and what we take.
@@ -206,7 +206,7 @@ func _time_edits(map: NavServerMap2D) -> void:
 	counts.sort()
 	_results["edit_p50_frames"] = counts[floori(counts.size() * 0.5)]
 	_results["edit_p99_frames"] = counts[floori(counts.size() * 0.99)]
-	agent.get_parent().free()
+	agent.get_parent().queue_free()
 	var usec: PackedFloat64Array = PackedFloat64Array()
 	for trial: int in _count(200):
 		await process_frame
@@ -232,7 +232,7 @@ func _time_agents(map: NavServerMap2D) -> void:
 			await agent.path_changed
 	_results["walking_agent_us"] = _time_ticks(agents, 0.5)
 	for agent: NavServerAgent2D in agents:
-		agent.get_parent().free()
+		agent.get_parent().queue_free()
 
 
 func _time_ticks(agents: Array[NavServerAgent2D], step: float) -> float:
@@ -278,7 +278,7 @@ func _time_order(map: NavServerMap2D) -> void:
 	_results["order_500_frames_until_90_percent"] = most
 	_note_intervals("order_500")
 	for agent: NavServerAgent2D in agents:
-		agent.get_parent().free()
+		agent.get_parent().queue_free()
 
 
 func _time_kill(map: NavServerMap2D) -> void:
