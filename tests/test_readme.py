@@ -19,7 +19,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 GUIDES = sorted((CHECKOUT / "docs").glob("*.md"))
-PROGRAMS = [guide for guide in GUIDES if "\n```python\n" in guide.read_text(encoding="utf-8")]
+PROGRAMS = [guide for guide in GUIDES if "\n# -> " in guide.read_text(encoding="utf-8")]
 FIRST_SCREEN = README.split("\n## ", maxsplit=1)[0]
 
 
