@@ -345,7 +345,8 @@ def _is_still_cheapest(
     if len(rectangles) == 0:
         return True
     if math.isinf(result.suboptimality):
-        return False
+        # Nothing was promised of its cost.
+        return True
     least, _ = grid.cost_range(options.movement)
     unit = least_unit_cost(least, options.movement.cost_model)
     is_straight = options.movement.diagonal_mode == DiagonalMode.NEVER

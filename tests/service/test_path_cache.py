@@ -132,6 +132,15 @@ def test_a_promise_within_a_factor_ends_where_that_factor_is_passed() -> None:
         assert kept.holds_after(CellsEdit.of([(20, 20)], 0)) == holds
 
 
+def test_a_path_that_promised_nothing_holds_as_long_as_it_can_be_walked() -> None:
+    classes = np.zeros((41, 41), np.uint8)
+    classes[20, :36] = 255
+    kept = Kept(Grid(classes), (20, 15), (20, 25), weight=4.0, inexact=True)
+    assert kept.holds_after(CellsEdit.of([(20, 20)], 0))
+    on_path = kept.result.cells[5].tolist()
+    assert not kept.holds_after(CellsEdit.of([on_path], 255))
+
+
 def test_a_wall_beside_a_large_body_is_on_its_path() -> None:
     for cell, holds in (((5, 1), False), ((5, 2), True)):
         kept = Kept(Grid.filled(12, 4), (0, 0), (10, 0), movement=Movement(size=2))

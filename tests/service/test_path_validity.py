@@ -64,6 +64,13 @@ def test_a_large_body_breaks_where_it_no_longer_fits() -> None:
     assert BreakReason.NARROW.word == "narrow"
 
 
+def test_nobody_steps_from_the_end_of_a_path_to_the_next_one() -> None:
+    grid = Grid.filled(5, 5)
+    grid.set_cell((2, 0), 255)
+    cells = grid.flat_indices([(0, 0), (1, 0), (3, 0), (3, 1)])
+    assert find_breaks(grid, Movement(), cells, np.array([0, 2, 4])) == {}
+
+
 def test_many_paths_at_once_are_as_each_alone() -> None:
     random = np.random.default_rng(1)
     grid = Grid.filled(20, 20)
