@@ -106,6 +106,16 @@ def test_rows_that_are_long_go_on_in_slices() -> None:
     assert stage.scheduler.statistics()["search_scratch_bytes"] == 0
 
 
+def test_partial_paths_of_first_tries_are_not_taken_for_the_rows_own() -> None:
+    grid = winding(97)
+    stage = Stage(grid.copy())
+    starts = [(0, 0), (0, 0), (1, 0)]
+    goals = [(96, 96), (2, 0), (5, 0)]
+    batch(stage, starts, goals, options=SearchOptions(allow_partial=True))
+    reply = only(stage.finish())
+    check_against_search(reply, grid, starts, goals, allow_partial=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("share_fields", [False, True])
 def test_many_long_ways_to_one_goal_share_a_field(*, share_fields: bool) -> None:

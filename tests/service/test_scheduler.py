@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,7 @@ from navserver.search.grid import Grid
 from navserver.service.path_queue import Lane
 from navserver.service.path_tickets import TRIAL_EXPANSIONS
 from navserver.service.requests import Outcome, PathRequest, QueryRequest, SearchOptions, Used
+from navserver.service.work import SliceUnit
 from navserver.status import CellError, InputError
 from tests.service.driving import Stage, winding
 
@@ -251,6 +255,34 @@ def test_a_worker_is_woken_by_work_of_its_lanes_only() -> None:
     stage.ask((0, 0), (7, 7))
     assert stage.scheduler.wait_for_work(Lane.SHORT)
     assert not stage.scheduler.wait_for_work(Lane.WHOLE, 0.0)
+
+
+def test_scratch_that_comes_back_wakes_a_worker() -> None:
+    stage = Stage(winding(LONG), max_scratch=1)  # one long search at a time
+    for x in (1, 2):
+        stage.ask((0, 0), (LONG - x, LONG - 1))
+    assert stage.work(Lane.SHORT)
+    unit = stage.scheduler.take_work(stage.now, Lane.SLICED)
+    while unit is not None and not isinstance(unit, SliceUnit):
+        unit.run()
+        stage.scheduler.complete(unit, stage.now)
+        unit = stage.scheduler.take_work(stage.now, Lane.SLICED)
+    assert unit is not None
+    assert not stage.scheduler.wait_for_work(Lane.BEGIN, 0.0)
+    woken = threading.Event()
+
+    def wait() -> None:
+        if stage.scheduler.wait_for_work(Lane.BEGIN):
+            woken.set()
+
+    waiter = threading.Thread(target=wait, daemon=True)
+    waiter.start()
+    while not stage.scheduler._waiters:
+        time.sleep(1e-3)
+    unit.run()
+    stage.scheduler.complete(unit, stage.now)
+    assert woken.wait(60)
+    assert len(stage.finish()) == 2
 
 
 def test_statistics_count_what_happened() -> None:

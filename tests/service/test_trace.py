@@ -41,6 +41,17 @@ def test_what_was_not_recorded_is_not_played() -> None:
         Playback(SearchTrace(5))
 
 
+def test_a_cell_expanded_again_is_no_frontier_and_has_its_newer_parent() -> None:
+    trace = SearchTrace(10)
+    trace.arrays.cells[:4] = [0, 1, 2, 1]
+    trace.arrays.parents[:4] = [0, 0, 0, 2]
+    trace.close(4, width=3, origin=(0, 0))
+    playback = Playback(trace)
+    assert playback.step(3).frontier.tolist() == []
+    assert playback.step(3).closed.tolist() == [[0, 0], [1, 0], [2, 0]]
+    assert playback.step(4).path.tolist() == [[0, 0], [2, 0], [1, 0]]
+
+
 @pytest.mark.parametrize(("count", "expected"), [(1, [7]), (3, [2, 4, 7]), (50, list(range(1, 8)))])
 def test_frames_share_the_search_out(count: int, expected: list[int]) -> None:
     playback = recorded(Grid.filled(7, 1), (0, 0), (6, 0), 100)
