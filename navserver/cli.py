@@ -9,7 +9,17 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from navserver import __version__
-from navserver.commands import bots, check, demo, install_addon, path, query, replay, warmup
+from navserver.commands import (
+    bots,
+    check,
+    demo,
+    install_addon,
+    path,
+    query,
+    replay,
+    serve,
+    warmup,
+)
 from navserver.commands.arguments import Parser, UsageError, in_options, protect_cells
 from navserver.status import InputError, MapFileError, NavserverError
 
@@ -39,7 +49,7 @@ def build_parser() -> Parser:
     commands = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", required=True, parser_class=Parser
     )
-    for command in (path, query, check, bots, replay, warmup, demo, install_addon):
+    for command in (path, query, check, bots, replay, serve, warmup, demo, install_addon):
         command.add_to(commands)
     return parser
 

@@ -1,0 +1,132 @@
+"""``navserver serve``: run the server that games and editors talk to."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+from pathlib import Path
+from typing import Any
+
+from navserver.commands.arguments import as_number, as_positive
+from navserver.status import InputError
+
+__all__ = ["add_to", "run"]
+
+
+def add_to(commands: Any) -> None:
+    """State the command's arguments.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Where the command is added.
+    """
+    parser = commands.add_parser(
+        "serve",
+        help="run the server that games and editors talk to",
+        description="Run the server. The first line on stdout is JSON with port, token, pid and\n"
+        "protocol; the log goes to stderr. It listens on this machine only and ends on SIGTERM\n"
+        "or Ctrl-C after all requests have been answered.",
+    )
+    parser.add_argument(
+        "--port", type=_as_port, default=0, metavar="N", help="TCP port; default: one that is free"
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="only 127.0.0.1 and localhost"
+    )
+    parser.add_argument("--ipc", metavar="PATH", help="listen on a local socket as well")
+    parser.add_argument(
+        "--connection-file", type=Path, metavar="F", help="where to write what clients must know"
+    )
+    parser.add_argument(
+        "--map",
+        dest="maps",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a world to begin with, named by the file; may be given again",
+    )
+    parser.add_argument(
+        "--workers", type=as_positive, metavar="N", help="threads that search; default: all cores "
+        "but two"
+    )  # fmt: skip
+    parser.add_argument("--log-json", action="store_true", help="log as JSON, one object a line")
+    parser.add_argument(
+        "--parent-pid", type=as_positive, metavar="PID", help="end when this process has ended"
+    )
+    parser.add_argument(
+        "--idle-timeout", type=as_number, metavar="S", help="end after S seconds without a client"
+    )
+    parser.add_argument("--stdin-eof", action="store_true", help="end when stdin is closed")
+    parser.set_defaults(run=run)
+
+
+def _as_port(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 6 and int(text) < 65536:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no port; give 0 to 65535")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until told to end.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        As `add_to` states them.
+
+    Returns
+    -------
+    int
+        0.
+    """
+    _check_host(arguments.host)
+    if arguments.idle_timeout is not None and not 0 < arguments.idle_timeout < float("inf"):
+        raise InputError(
+            "idle-timeout", arguments.idle_timeout, "is no time", "give seconds above 0"
+        )
+    # Slow to import, and not needed to find a mistake in the arguments.
+    from navserver.maps.loading import load_map  # noqa: PLC0415
+    from navserver.server import Server, ServerSettings  # noqa: PLC0415
+    from navserver.sidecar.logbook import Logbook  # noqa: PLC0415
+
+    maps = {}
+    for file in arguments.maps:
+        name = file.removeprefix("builtin:") if file.startswith("builtin:") else Path(file).stem
+        if name in maps:
+            raise InputError("map", file, f"is a second world named {name}", "rename the file")
+        maps[name] = load_map(file)
+    settings = ServerSettings(
+        port=arguments.port,
+        ipc=arguments.ipc,
+        workers=arguments.workers,
+        maps=maps,
+        parent_pid=arguments.parent_pid,
+        stdin_eof=arguments.stdin_eof,
+        idle_timeout=arguments.idle_timeout,
+    )
+    server = Server(settings, Logbook(as_json=arguments.log_json))
+    info = server.bind()
+    file = arguments.connection_file
+    if file is not None:
+        info.write(file)
+    try:
+        print(info.ready_line(), flush=True)
+        return server.run()
+    finally:
+        if file is not None:
+            info.remove(file)
+
+
+def _check_host(host: str) -> None:
+    try:
+        is_local = host == "localhost" or ipaddress.ip_address(host) == ipaddress.ip_address(
+            "127.0.0.1"
+        )
+    except ValueError:
+        is_local = False
+    if not is_local:
+        raise InputError(
+            "host", host, "is not this machine alone",
+            "leave it out, and let others in through a tunnel",
+        )  # fmt: skip

@@ -1,0 +1,462 @@
+"""The sidecar's process: its sockets, its loop, and its end.
+
+One thread owns the sockets and carries out what is short; searches that are not run on worker
+threads without the GIL. Only this module and the client's know ZeroMQ.
+"""
+
+from __future__ import annotations
+
+import hmac
+import math
+import os
+import secrets
+import signal
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import zmq
+
+from navserver import __version__
+from navserver.search.grid import Grid
+from navserver.service.path_queue import Lane
+from navserver.service.scheduler import Scheduler
+from navserver.service.world import Worlds
+from navserver.sidecar.connection_file import ConnectionInfo, new_token
+from navserver.sidecar.dispatch import CAPABILITIES, Dispatch
+from navserver.sidecar.lifeline import IdleTimer, ParentWatch, watch_stdin
+from navserver.sidecar.logbook import Logbook
+from navserver.sidecar.office import Office
+from navserver.sidecar.workers import Workers, default_workers
+from navserver.status import InputError
+from navserver.wire.limits import MAX_FRAME_BYTES, PROTOCOL, USERNAME
+from navserver.wire.server_session import ServerSessions
+
+__all__ = ["Server", "ServerSettings"]
+
+HOST = "127.0.0.1"
+
+_HANDSHAKE_MS = 2000
+_HEARTBEAT_MS, _HEARTBEAT_TIMEOUT_MS = 2000, 10_000
+# Messages that ZeroMQ holds for one client: enough for bursts of small ones, and not too many
+# large ones for a client that does not read.
+_HIGH_WATER = 64
+_RECEIVE_HIGH_WATER = 1000
+# What one turn of the loop spends at most before it looks at everything else.
+_MOST_RECEIVED = 64
+_INLINE_SECONDS = 0.002
+_NOT_READING_SECONDS = 10.0
+_MOST_BYTES_HELD = 256 << 20
+_FIRST_RETRY_SECONDS, _LAST_RETRY_SECONDS = 0.001, 0.02
+_HOUSEKEEPING_SECONDS = 1.0
+_DRAIN_SECONDS = 3.0
+_LINGER_MS = 500
+_ZERO_COPY_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class ServerSettings:  # numpydoc ignore=PR02
+    """What a server is told when it is started.
+
+    Parameters
+    ----------
+    port : int
+        TCP port on 127.0.0.1; 0 takes one that is free.
+    ipc : str or None
+        Path of a second socket, where the system has such.
+    token : str
+        What clients must know; empty makes one.
+    workers : int or None
+        Threads that search; None leaves two cores to the game.
+    maps : mapping of str to Grid
+        Worlds to begin with.
+    parent_pid : int or None
+        End when this process has ended.
+    stdin_eof : bool
+        End when stdin has ended.
+    idle_timeout : float or None
+        End when there has been no client for so many seconds.
+    """
+
+    port: int = 0
+    ipc: str | None = None
+    token: str = ""
+    workers: int | None = None
+    maps: Mapping[str, Grid] = field(default_factory=dict)
+    parent_pid: int | None = None
+    stdin_eof: bool = False
+    idle_timeout: float | None = None
+
+
+class Server:
+    """One server; `bind` it, then `run` it in the thread that made it.
+
+    Parameters
+    ----------
+    settings : ServerSettings
+        What it is told.
+    logbook : Logbook
+        The log.
+    """
+
+    def __init__(self, settings: ServerSettings, logbook: Logbook) -> None:
+        self._settings = settings
+        self._logbook = logbook
+        self._clock = time.monotonic
+        self._token = settings.token or new_token()
+        self._instance = secrets.token_hex(8)
+        self._waker, self._woken = socket.socketpair()
+        self._waker.setblocking(False)
+        self._woken.setblocking(False)
+        self._is_waiting = False
+        self._has_more = False
+        self._end_reason = ""
+        scheduler = Scheduler(Worlds(), on_reply=self._wake)
+        self._scheduler = scheduler
+        self._sessions = ServerSessions(self._instance, f"navserver {__version__}", CAPABILITIES)
+        self._office = Office(
+            self._sessions, scheduler, logbook, clock=self._clock, wake=self._wake
+        )
+        self._dispatch = Dispatch(self._office)
+        self._workers = Workers(scheduler, self._clock, logbook)
+        self._context = zmq.Context()
+        self._router = self._context.socket(zmq.ROUTER)
+        self._gate = _Gate(self._context, self._token, logbook)
+        self._post = _Post(self._router, self._sessions, logbook, self._clock)
+        self._poller = zmq.Poller()
+        for readable in (self._router, self._gate.socket, self._woken):
+            self._poller.register(readable, zmq.POLLIN)
+
+    # Beginning
+
+    def bind(self) -> ConnectionInfo:
+        """Take the addresses; clients may connect from now on.
+
+        Returns
+        -------
+        ConnectionInfo
+            What they must know.
+
+        Raises
+        ------
+        InputError
+            If an address cannot be taken.
+        """
+        router, settings = self._router, self._settings
+        for option, value in (
+            (zmq.PLAIN_SERVER, 1),
+            (zmq.MAXMSGSIZE, MAX_FRAME_BYTES),
+            (zmq.HANDSHAKE_IVL, _HANDSHAKE_MS),
+            (zmq.HEARTBEAT_IVL, _HEARTBEAT_MS),
+            (zmq.HEARTBEAT_TIMEOUT, _HEARTBEAT_TIMEOUT_MS),
+            (zmq.HEARTBEAT_TTL, _HEARTBEAT_TIMEOUT_MS),
+            (zmq.ROUTER_MANDATORY, 1),
+            (zmq.ROUTER_HANDOVER, 1),
+            (zmq.SNDHWM, _HIGH_WATER),
+            (zmq.RCVHWM, _RECEIVE_HIGH_WATER),
+            (zmq.LINGER, _LINGER_MS),
+        ):
+            router.setsockopt(option, value)
+        try:
+            router.bind(f"tcp://{HOST}:{settings.port or '*'}")
+        except zmq.ZMQError as error:
+            raise InputError(
+                "port", settings.port, f"cannot be taken: {error.strerror}",
+                "choose another one, or leave it out",
+            ) from None  # fmt: skip
+        port = int(router.getsockopt_string(zmq.LAST_ENDPOINT).rpartition(":")[2])
+        if settings.ipc is not None:
+            self._bind_ipc(settings.ipc)
+        return ConnectionInfo(
+            port, self._token, os.getpid(), PROTOCOL, __version__, self._instance, settings.ipc
+        )
+
+    def _bind_ipc(self, path: str) -> None:
+        if not zmq.has("ipc"):
+            raise InputError("ipc", path, "is not for this system", "leave it out and use TCP")
+        try:
+            self._router.bind(f"ipc://{path}")
+            if os.name != "nt":
+                Path(path).chmod(0o600)
+        except (zmq.ZMQError, OSError) as error:
+            raise InputError(
+                "ipc", path, f"cannot be bound: {error}", "name a path in a folder of yours"
+            ) from None
+
+    # The loop
+
+    def run(self) -> int:
+        """Serve until told to end.
+
+        Returns
+        -------
+        int
+            The exit code, 0.
+        """
+        settings = self._settings
+        parent = None if settings.parent_pid is None else ParentWatch(settings.parent_pid)
+        idle = IdleTimer(settings.idle_timeout, self._clock())
+        if settings.stdin_eof:
+            watch_stdin(lambda: self.end("stdin_ended"))
+        self._office.warm_up()
+        for name, grid in settings.maps.items():
+            self._office.add_world_aside(name, grid)
+        self._workers.start(default_workers() if settings.workers is None else settings.workers)
+        next_look = self._clock()
+        with _signals(self.end, self._waker):
+            while not self._end_reason:
+                self._turn(next_look)
+                now = self._clock()
+                if now >= next_look:
+                    next_look = now + _HOUSEKEEPING_SECONDS
+                    self._keep_house(now, parent, idle)
+            self._drain()
+        self._close()
+        return 0
+
+    def end(self, reason: str) -> None:
+        """Ask the server to end; from any thread.
+
+        Parameters
+        ----------
+        reason : str
+            Why, in one word, for the log.
+        """
+        self._end_reason = self._end_reason or reason
+        self._send_wake()
+
+    def _turn(self, until: float) -> None:
+        """Wait until there is something to do, then do it, each thing for a bounded time."""
+        ready = self._wait(until)
+        now = self._clock()
+        self._has_more = False
+        if self._gate.socket in ready:
+            self._gate.let_in()
+        if self._router in ready:
+            self._receive(now)
+        self._dispatch.take_events(now)
+        if self._office.is_warm:
+            self._work_inline(now + _INLINE_SECONDS)
+        if self._dispatch.take_results():
+            self._has_more = True
+        self._post.send()
+        if self._office.is_asked_to_end:
+            self.end("asked_by_client")
+
+    def _wait(self, until: float) -> Container[Any]:
+        """Return what can be read, at the latest when the time has come."""
+        self._is_waiting = True
+        # What came before the flag was set has woken nobody: it is looked for once more.
+        if self._has_more or self._dispatch.take_results():
+            until = 0.0
+        else:
+            until = min(until, self._scheduler.next_deadline())
+            until = min(until, self._post.retry_at)
+        timeout = max(until - self._clock(), 0.0)
+        ready = dict(self._poller.poll(math.ceil(timeout * 1e3)))
+        self._is_waiting = False
+        if self._woken.fileno() in ready:
+            with suppress(BlockingIOError):
+                while self._woken.recv(4096):
+                    pass
+        return ready
+
+    def _receive(self, now: float) -> None:
+        router, sessions = self._router, self._sessions
+        for _ in range(_MOST_RECEIVED):
+            try:
+                connection, *frames = router.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            sessions.receive_message(connection, frames, now)
+        self._has_more = True
+
+    def _work_inline(self, until: float) -> None:
+        """Do what is short right here: to hand it to another thread would take longer."""
+        scheduler, clock = self._scheduler, self._clock
+        now = clock()
+        while now < until:
+            unit = scheduler.take_work(now, Lane.SHORT)
+            if unit is None:
+                return
+            unit.run()
+            now = clock()
+            scheduler.complete(unit, now)
+        self._has_more = True
+
+    def _keep_house(self, now: float, parent: ParentWatch | None, idle: IdleTimer) -> None:
+        self._sessions.tick(now)
+        self._scheduler.expire(now)
+        if parent is not None and parent.is_gone():
+            self.end("parent_gone")
+        if idle.has_run_out(len(self._sessions), now):
+            self.end("idle")
+
+    def _wake(self) -> None:
+        """Tell the thread that owns the sockets that there is something to take."""
+        if self._is_waiting:
+            self._send_wake()
+
+    def _send_wake(self) -> None:
+        # A full buffer wakes as well, and a closed one has nobody to wake.
+        with suppress(OSError):
+            self._waker.send(b"w")
+
+    # The end
+
+    def _drain(self) -> None:
+        """Answer all that waits, or tell that it will not be answered."""
+        open_requests = self._sessions.open_requests
+        self._logbook.note("info", "ending", reason=self._end_reason, open=open_requests)
+        self._sessions.begin_ending()
+        end = self._clock() + _DRAIN_SECONDS
+        while self._sessions.open_requests and self._clock() < end:
+            self._turn(min(end, self._clock() + _HOUSEKEEPING_SECONDS))
+        for session in self._sessions:
+            self._scheduler.drop_client(session, self._clock())
+        self._turn(0.0)
+        self._sessions.end_all("start it again, or wait until somebody does")
+        self._post.send()
+
+    def _close(self) -> None:
+        self._workers.stop(timeout=1.0)
+        self._office.close()
+        self._context.destroy(linger=_LINGER_MS)
+        self._waker.close()
+        self._woken.close()
+        self._logbook.note("info", "ended", reason=self._end_reason)
+
+
+class _Gate:
+    """Lets in who knows the token (ZeroMQ RFC 27, ZAP)."""
+
+    def __init__(self, context: zmq.Context[Any], token: str, logbook: Logbook) -> None:
+        self.socket = context.socket(zmq.REP)
+        self.socket.bind("inproc://zeromq.zap.01")
+        self._logbook = logbook
+        self._credentials = [USERNAME.encode(), token.encode()]
+
+    def let_in(self) -> None:
+        """Answer all who ask."""
+        while True:
+            try:
+                version, request_id, _, address, _, mechanism, *given = self.socket.recv_multipart(
+                    zmq.NOBLOCK
+                )
+            except zmq.Again:
+                return
+            is_known = mechanism == b"PLAIN" and len(given) == 2
+            for credential, wanted in zip(given, self._credentials, strict=False):
+                is_known &= hmac.compare_digest(credential, wanted)
+            code, text = (b"200", b"OK") if is_known else (b"400", b"wrong token")
+            self.socket.send_multipart([version, request_id, code, text, b"", b""])
+            if not is_known:
+                self._logbook.note("warning", "stranger_refused", address=address.decode())
+
+
+class _Held:
+    """What a client has not taken yet."""
+
+    def __init__(self, now: float) -> None:
+        self.messages: deque[list[Any]] = deque()
+        self.nbytes = 0
+        self.since = now
+        """When it last took something."""
+        self.retry_at = now
+        self.delay = _FIRST_RETRY_SECONDS
+
+
+class _Post:
+    """Sends what the sessions have to send, and holds back what a client does not take."""
+
+    def __init__(
+        self,
+        router: zmq.Socket[Any],
+        sessions: ServerSessions,
+        logbook: Logbook,
+        clock: Callable[[], float],
+    ) -> None:
+        self._router = router
+        self._sessions = sessions
+        self._logbook = logbook
+        self._clock = clock
+        self._held: dict[Any, _Held] = {}
+
+    @property
+    def retry_at(self) -> float:
+        """When to try again to send what is held back."""
+        return min((held.retry_at for held in self._held.values()), default=math.inf)
+
+    def send(self) -> None:
+        """Send everything that can be sent now."""
+        outbox = self._sessions.messages_to_send()
+        while outbox:
+            connection, frames = outbox.popleft()
+            held = self._held.get(connection)
+            if held is None and not self._has_sent(connection, frames):
+                held = self._held[connection] = _Held(self._clock())
+            if held is not None:
+                held.messages.append(frames)
+                held.nbytes += sum(map(len, frames))
+        if self._held:
+            self._send_held()
+
+    def _send_held(self) -> None:
+        now = self._clock()
+        for connection, held in list(self._held.items()):
+            if now < held.retry_at:
+                continue
+            held.retry_at = now + held.delay
+            held.delay = min(2.0 * held.delay, _LAST_RETRY_SECONDS)
+            while held.messages and self._has_sent(connection, held.messages[0]):
+                held.nbytes -= sum(map(len, held.messages.popleft()))
+                held.since = now
+                held.delay = _FIRST_RETRY_SECONDS
+            if not held.messages:
+                del self._held[connection]
+            elif now - held.since > _NOT_READING_SECONDS or held.nbytes > _MOST_BYTES_HELD:
+                self._logbook.note(
+                    "warning", "client_not_reading", messages=len(held.messages), bytes=held.nbytes
+                )
+                del self._held[connection]
+                self._sessions.not_reading(connection)
+
+    def _has_sent(self, connection: Any, frames: list[Any]) -> bool:
+        """Send a message; False if the client has no room for it."""
+        copy = max(map(len, frames)) < _ZERO_COPY_BYTES
+        try:
+            self._router.send_multipart([connection, *frames], zmq.NOBLOCK, copy=copy)
+        except zmq.Again:
+            return False
+        except zmq.ZMQError as error:
+            if error.errno != zmq.EHOSTUNREACH:
+                raise
+            self._sessions.connection_lost(connection, self._clock())
+        return True
+
+
+@contextmanager
+def _signals(end: Callable[[str], None], waker: socket.socket) -> Iterator[None]:
+    """End on SIGTERM and SIGINT, where this thread is the one that gets them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = {
+        number: signal.signal(number, lambda got, _: end(signal.Signals(got).name.lower()))
+        for number in numbers
+    }
+    # A poll that is under way ends when the signal's number arrives.
+    wakeup = signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(wakeup)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,414 @@
+"""What all handlers share: the worlds, the scheduler, who waits for what, and work done aside."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple, TypeVar
+
+from numpy.typing import NDArray
+
+from navserver._jit import warm_up
+from navserver.search.grid import Grid
+from navserver.service.requests import Reply as ServiceReply
+from navserver.service.scheduler import Scheduler
+from navserver.service.world import World, Worlds
+from navserver.sidecar.logbook import Logbook
+from navserver.status import InputError, NavserverError
+from navserver.wire.errors import WireError
+from navserver.wire.message import Reply, Request
+from navserver.wire.server_session import ServerSessions, Session
+
+__all__ = ["Call", "Deliver", "Handler", "Office", "Result"]
+
+_THREADS = 2
+
+T = TypeVar("T")
+
+
+class Call(NamedTuple):
+    """A request that is being carried out."""
+
+    session: Session
+    request: Request
+    now: float
+    """When it came."""
+
+    @property
+    def id(self) -> int:
+        """The request's id."""
+        return self.request.id
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The request's fields."""
+        return self.request.fields
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The request's arrays."""
+        return self.request.arrays
+
+    @property
+    def world(self) -> str | None:
+        """The world that is asked, if it is one."""
+        return self.request.fields.get("world")
+
+
+Result = Reply | InputError
+"""How a call ends."""
+Handler = Callable[["Office", Call], Result | None]
+"""Carries a call out; None if it will be answered later."""
+Deliver = Callable[["Office", Call, ServiceReply], None]
+"""Turns a reply of the scheduler into that of a call."""
+
+
+class _Finished(NamedTuple):
+    call: Call
+    finish: Callable[[Any], Result]
+    outcome: Future[Any]
+    seconds: float
+
+
+class _Made(NamedTuple):
+    name: str
+    outcome: Future[World]
+
+
+class _Progress(NamedTuple):
+    done: int
+    total: int
+    doing: str
+
+
+class Office:
+    """Where calls are carried out; all its methods belong to the thread that owns the sockets.
+
+    Parameters
+    ----------
+    sessions : ServerSessions
+        Who asks.
+    scheduler : Scheduler
+        Who searches.
+    logbook : Logbook
+        The log.
+    clock : callable
+        Seconds of the clock that `now` is of.
+    wake : callable
+        Called from any thread when work that was done aside has ended.
+    """
+
+    def __init__(
+        self,
+        sessions: ServerSessions,
+        scheduler: Scheduler,
+        logbook: Logbook,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.sessions = sessions
+        self.scheduler = scheduler
+        self.worlds: Worlds = scheduler.worlds
+        self.logbook = logbook
+        self.clock = clock
+        self.started = clock()
+        """When the server began."""
+        self.is_warm = False
+        """Whether every kernel is compiled: until then nothing may run on the sockets' thread."""
+        self.is_asked_to_end = False
+        """Whether a client has asked the server to end."""
+        self.owned: dict[str, Session] = {}
+        """The worlds that end with a session."""
+        self.lineages: dict[str, str] = {}
+        """What names the life of each world."""
+        self._wake = wake
+        self._aside = ThreadPoolExecutor(_THREADS, thread_name_prefix="navserver-aside")
+        self._events: SimpleQueue[_Finished | _Made | _Progress] = SimpleQueue()
+        self._waiting: dict[tuple[Session, int], tuple[Call, Deliver]] = {}
+        self._busy: dict[str, deque[Call]] = {}
+        self._last_number = 0
+
+    # Calls in, results out
+
+    def carry_out(self, call: Call, handler: Handler) -> None:
+        """Carry a call out, after those that its world is busy with.
+
+        Parameters
+        ----------
+        call : Call
+            What is asked.
+        handler : callable
+            Who does it.
+        """
+        world = call.world
+        if world is not None and world in self._busy:
+            self._busy[world].append(call)
+            return
+        try:
+            result = handler(self, call)
+        except InputError as error:
+            result = error
+        except NavserverError as error:
+            result = WireError("internal", "type", call.request.message.name, str(error), _REPORT)
+        if result is not None:
+            self.answer(call, result)
+
+    def answer(self, call: Call, result: Result) -> None:
+        """Answer a call.
+
+        Parameters
+        ----------
+        call : Call
+            What was asked.
+        result : Reply or InputError
+            The answer; one without times gets that since the call came as time searching.
+        """
+        if isinstance(result, Reply) and result.wait_us == result.search_us == 0.0:
+            result = result._replace(search_us=(self.clock() - call.now) * 1e6)
+        self.sessions.reply(call.session, call.id, result)
+
+    # Searches
+
+    def next_number(self) -> int:
+        """Return a number for a request to the scheduler that is only part of a call."""
+        self._last_number -= 1
+        return self._last_number
+
+    def expect(self, call: Call, number: int, deliver: Deliver) -> None:
+        """Take note of who is to take a reply of the scheduler.
+
+        Parameters
+        ----------
+        call : Call
+            Whom it is for.
+        number : int
+            The ``request_id`` that the scheduler was told.
+        deliver : callable
+            What makes an answer of it.
+        """
+        self._waiting[call.session, number] = (call, deliver)
+
+    def forget(self, call: Call, number: int) -> None:
+        """Expect a reply no more, because the scheduler has refused the request.
+
+        Parameters
+        ----------
+        call : Call
+            Whom it was for.
+        number : int
+            As `expect` was told.
+        """
+        del self._waiting[call.session, number]
+
+    def deliver_replies(self) -> bool:
+        """Hand on what the scheduler has answered.
+
+        Returns
+        -------
+        bool
+            Whether there was anything.
+        """
+        replies = self.scheduler.take_replies()
+        for reply in replies:
+            call, deliver = self._waiting.pop((reply.client, reply.request_id))  # type: ignore[arg-type]
+            deliver(self, call, reply)
+        return bool(replies)
+
+    # Work aside
+
+    def run_aside(self, call: Call, work: Callable[[], T], finish: Callable[[T], Result]) -> None:
+        """Do what would hold the sockets up in another thread; its world is busy until then.
+
+        Parameters
+        ----------
+        call : Call
+            What is asked.
+        work : callable
+            What to do.
+        finish : callable
+            Takes what `work` has returned, in the thread that owns the sockets, and returns the
+            answer.
+        """
+        if call.world is not None:
+            self._busy[call.world] = deque()
+        began = self.clock()
+
+        self._aside.submit(work).add_done_callback(
+            lambda outcome: self._note(_Finished(call, finish, outcome, self.clock() - began))
+        )
+
+    def take_finished(self) -> list[Call] | None:
+        """Answer the calls whose work has been done aside.
+
+        Returns
+        -------
+        list of Call or None
+            What has waited for their worlds, to be carried out in this order; None if nothing
+            has been done.
+        """
+        if self._events.empty():
+            return None
+        held: list[Call] = []
+        while True:
+            try:
+                event = self._events.get_nowait()
+            except Empty:
+                return held
+            if isinstance(event, _Finished):
+                held += self._finish(event)
+            elif isinstance(event, _Made):
+                held += self._take_world(event)
+            else:
+                self._take_progress(event)
+
+    def _note(self, event: _Finished | _Made | _Progress) -> None:
+        """Hand something to the thread that owns the sockets."""
+        self._events.put(event)
+        self._wake()
+
+    def _take_world(self, made: _Made) -> deque[Call]:
+        error = made.outcome.exception()
+        if error is None:
+            self.begin_lineage(made.name)
+            self.logbook.note("info", "world_created", world=made.name)
+        else:
+            self.logbook.note("error", "world_failed", world=made.name, error=str(error))
+        return self._busy.pop(made.name)
+
+    def _take_progress(self, progress: _Progress) -> None:
+        self.sessions.warm_up = (progress.done, progress.total)
+        self.is_warm = progress.done == progress.total
+        self.logbook.note("info" if self.is_warm else "debug", "warm_up", **progress._asdict())
+        for session in self.sessions:
+            self.sessions.push(session, "progress", progress._asdict())
+
+    def _finish(self, finished: _Finished) -> deque[Call]:
+        call = finished.call
+        result: Result
+        try:
+            result = finished.finish(finished.outcome.result())
+        except InputError as error:
+            result = error
+        except (NavserverError, MemoryError) as error:
+            result = WireError("internal", "type", call.request.message.name, str(error), _REPORT)
+        if isinstance(result, Reply):
+            result = result._replace(
+                wait_us=max(self.clock() - call.now - finished.seconds, 0.0) * 1e6,
+                search_us=finished.seconds * 1e6,
+            )
+        self.answer(call, result)
+        return deque() if call.world is None else self._busy.pop(call.world)
+
+    def add_world_aside(self, name: str, grid: Grid) -> None:
+        """Make a world without being asked by a client; calls for it wait until it is there.
+
+        Parameters
+        ----------
+        name : str
+            One that is not taken.
+        grid : Grid
+            Its map.
+        """
+        self._busy[name] = deque()
+        made = self._aside.submit(self.worlds.add, name, grid)
+        made.add_done_callback(lambda outcome: self._note(_Made(name, outcome)))
+
+    def warm_up(self) -> None:
+        """Compile every kernel in another thread, and tell all sessions how far it is."""
+
+        def compile_all() -> None:
+            try:
+                warm_up(lambda done, total, name: self._note(_Progress(done, total, name)))
+            except Exception as error:  # noqa: BLE001 - what cannot be compiled fails when asked
+                self.logbook.note("error", "warm_up_failed", error=repr(error))
+                self._note(_Progress(1, 1, "failed"))
+
+        threading.Thread(target=compile_all, name="navserver-warm-up", daemon=True).start()
+
+    def close(self) -> None:
+        """Let the threads end."""
+        self._aside.shutdown(wait=False, cancel_futures=True)
+
+    # Worlds
+
+    def world_of(self, call: Call) -> World:
+        """Return the world that a call asks.
+
+        Parameters
+        ----------
+        call : Call
+            With a world.
+
+        Returns
+        -------
+        World
+            It.
+
+        Raises
+        ------
+        WireError
+            ``unknown_world``.
+        """
+        name = call.fields["world"]
+        if name not in self.worlds:
+            known = ", ".join(world.name for world in self.worlds) or "none yet"
+            raise WireError(
+                "unknown_world", "world", name, "does not exist",
+                f"make it with world_create, or use one of: {known}",
+            )  # fmt: skip
+        return self.worlds[name]
+
+    def begin_lineage(self, name: str) -> str:
+        """Give a world that was made a name for its life.
+
+        Parameters
+        ----------
+        name : str
+            The world.
+
+        Returns
+        -------
+        str
+            64 random bits in hex.
+        """
+        self.lineages[name] = secrets.token_hex(8)
+        return self.lineages[name]
+
+    def remove_world(self, name: str, now: float) -> None:
+        """End a world and what waits for it.
+
+        Parameters
+        ----------
+        name : str
+            One that there is.
+        now : float
+            The time.
+        """
+        world = self.worlds.remove(name)
+        self.owned.pop(name, None)
+        self.lineages.pop(name, None)
+        self.scheduler.drop_world(world, now)
+
+    def end_session(self, session: Session, now: float) -> None:
+        """Stop what a session has asked for and remove what it owns.
+
+        Parameters
+        ----------
+        session : Session
+            One that has ended.
+        now : float
+            The time.
+        """
+        self.scheduler.drop_client(session, now)
+        for name in [name for name, owner in self.owned.items() if owner is session]:
+            if name in self.worlds and name not in self._busy:
+                self.remove_world(name, now)
+
+
+_REPORT = "report it with the server's log: it is a defect"

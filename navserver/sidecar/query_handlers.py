@@ -1,0 +1,150 @@
+"""Carries out the messages that ask about a map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from navserver.service.requests import Outcome, QueryReply, QueryRequest
+from navserver.service.requests import Reply as ServiceReply
+from navserver.sidecar.movement_fields import movement_of
+from navserver.sidecar.office import Call, Handler, Office
+from navserver.sidecar.path_handlers import failure_of, times_of
+from navserver.status import InputError
+from navserver.wire.message import Reply
+
+__all__ = ["QUERY_HANDLERS"]
+
+_Parts = tuple[str, dict[str, Any], dict[str, NDArray[Any]]]
+
+
+class _Question(NamedTuple):
+    """How a message is asked of the service, and what its answer is on the wire."""
+
+    ask: Callable[[Call], tuple[str, dict[str, Any]]]
+    """Returns the service's question and its arguments."""
+    tell: Callable[[Call, Any], _Parts]
+    """Returns status, fields and arrays."""
+
+
+def _nearest(call: Call) -> tuple[str, dict[str, Any]]:
+    fields = call.fields
+    options = {} if fields["max_distance"] is None else {"max_distance": fields["max_distance"]}
+    if fields["start"] is None:
+        return "nearest_walkable", {"cell": fields["cell"], **options}
+    return (
+        "nearest_reachable",
+        {"start": fields["start"], "target": fields["cell"], **options},
+    )
+
+
+def _tell_nearest(call: Call, found: tuple[int, int] | None) -> _Parts:  # noqa: ARG001
+    if found is None:
+        return "unreachable", {}, {}
+    return "found", {"cell": [int(found[0]), int(found[1])]}, {}
+
+
+def _tell_bytes(name: str) -> Callable[[Call, Any], _Parts]:
+    def tell(call: Call, found: NDArray[np.bool_]) -> _Parts:  # noqa: ARG001
+        return "ok", {}, {name: np.atleast_1d(found).astype(np.uint8)}
+
+    return tell
+
+
+def _tell_rays(call: Call, hits: Any) -> _Parts:  # noqa: ARG001
+    arrays = {
+        "reached": hits.reached.astype(np.uint8),
+        "points": hits.points.astype(np.float32),
+        "cells": hits.cells,
+        "normals": hits.normals,
+    }
+    return "ok", {}, arrays
+
+
+def _tell_field(call: Call, field: Any) -> _Parts:
+    arrays = {}
+    if call.fields["directions"]:
+        arrays["directions"] = field.directions
+    if call.fields["costs"]:
+        arrays["costs"] = field.costs
+    height, width = field.costs.shape
+    return "ok", {"width": width, "height": height}, arrays
+
+
+def _ends(question: str) -> Callable[[Call], tuple[str, dict[str, Any]]]:
+    def ask(call: Call) -> tuple[str, dict[str, Any]]:
+        return question, {"start": call.arrays["starts"], "goal": call.arrays["goals"]}
+
+    return ask
+
+
+def _many(*names: str, **more: Any) -> Callable[[Call], dict[str, Any]]:
+    return lambda call: {**{name: call.arrays[name] for name in names}, **more}
+
+
+_QUESTIONS: dict[str, _Question] = {
+    "nearest": _Question(_nearest, _tell_nearest),
+    "reachable": _Question(
+        lambda call: (
+            "reachable", {"start": call.fields["start"], "budget": call.fields["budget"]}
+        ),
+        lambda _, area: ("ok", {}, {"cells": area.cells, "costs": area.costs}),
+    ),
+    "line_of_sight": _Question(_ends("line_of_sight"), _tell_bytes("visible")),
+    "raycast": _Question(
+        lambda call: ("raycasts", _many("starts", "ends", world=True)(call)), _tell_rays
+    ),
+    "connected": _Question(_ends("connected"), _tell_bytes("connected")),
+    "matrix": _Question(
+        lambda call: ("cost_matrix", _many("starts", "goals")(call)),
+        lambda _, costs: ("ok", {}, {"costs": costs}),
+    ),
+    "flow_field": _Question(
+        lambda call: ("flow_field", _many("goals")(call)), _tell_field
+    ),
+    "what_opens": _Question(
+        lambda call: (
+            "what_opens", {"start": call.fields["start"], "goal": call.fields["goal"]}
+        ),
+        lambda _, cells: ("ok", {}, {"cells": cells}),
+    ),
+}  # fmt: skip
+
+
+def _ask(office: Office, call: Call) -> None:
+    world = office.world_of(call)
+    question, arguments = _QUESTIONS[call.request.message.name].ask(call)
+    movement = movement_of(world, call.fields)
+    request = QueryRequest(
+        call.session,
+        call.id,
+        world.name,
+        question=question,
+        arguments=arguments,
+        movement=movement,
+    )
+    office.expect(call, call.id, _deliver)
+    try:
+        office.scheduler.submit(request, call.now)
+    except InputError:
+        office.forget(call, call.id)
+        raise
+
+
+def _deliver(office: Office, call: Call, reply: ServiceReply) -> None:
+    assert isinstance(reply, QueryReply)
+    if reply.outcome is Outcome.FAILED:
+        office.answer(call, failure_of(reply))
+        return
+    parts: _Parts = (reply.outcome.word, {}, {})
+    if reply.outcome is Outcome.DONE:
+        tell = _QUESTIONS[call.request.message.name].tell
+        parts = tell(call, reply.result)
+    office.answer(call, Reply(*parts, reply.map_version, *times_of(reply)))
+
+
+QUERY_HANDLERS: dict[str, Handler] = dict.fromkeys(_QUESTIONS, _ask)
+"""Who carries out which message."""

@@ -1,0 +1,150 @@
+"""Carries out the messages about the session and the server itself."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Any
+
+import psutil
+
+from navserver.sidecar.logbook import LEVELS, Entry
+from navserver.sidecar.office import Call, Handler, Office
+from navserver.wire.message import Reply
+from navserver.wire.server_session import Session
+
+__all__ = ["SERVER_HANDLERS", "LogListeners", "flat_figures"]
+
+_MOST_ENTRIES = 1024
+
+
+def _ping(office: Office, call: Call) -> Reply:  # noqa: ARG001 - all handlers are called alike
+    return Reply("ok", {"time": office.clock() - office.started}, {})
+
+
+def _cancel(office: Office, call: Call) -> Reply:
+    is_open = call.fields["target"] in call.session.open
+    if is_open:
+        office.scheduler.cancel(call.session, call.fields["target"], call.now)
+    return Reply("ok", {"running": is_open}, {})
+
+
+def _stats(office: Office, call: Call) -> Reply:  # noqa: ARG001
+    memory = psutil.Process().memory_info().rss
+    figures = {
+        "uptime_s": office.clock() - office.started,
+        "sessions": len(office.sessions),
+        "requests_open": office.sessions.open_requests,
+        "memory.process_bytes": memory,
+        **flat_figures(office.scheduler.statistics()),
+    }
+    return Reply("ok", {"stats": figures}, {})
+
+
+def flat_figures(statistics: dict[str, Any], prefix: str = "") -> dict[str, float]:
+    """Return nested figures as one map.
+
+    Parameters
+    ----------
+    statistics : dict of str to object
+        Numbers, and dictionaries of them; all else is left out.
+    prefix : str
+        What stands before each name.
+
+    Returns
+    -------
+    dict of str to float
+        By names joined with dots; finite.
+
+    Examples
+    --------
+    >>> flat_figures({"queue": {"rows": 3, "name": "x"}, "hits": 0.5})
+    {'queue.rows': 3, 'hits': 0.5}
+    """
+    flat: dict[str, float] = {}
+    for name, value in statistics.items():
+        if isinstance(value, dict):
+            flat.update(flat_figures(value, f"{prefix}{name}."))
+        elif isinstance(value, (int, float)) and math.isfinite(value):
+            flat[f"{prefix}{name}"] = value
+    return flat
+
+
+class LogListeners:
+    """Hands the log on to the sessions that have asked for it.
+
+    Parameters
+    ----------
+    office : Office
+        Whose log.
+    """
+
+    def __init__(self, office: Office) -> None:
+        self._office = office
+        self._levels: dict[Session, int] = {}
+        self._entries: deque[Entry] = deque(maxlen=_MOST_ENTRIES)
+        office.logbook.listeners.append(self._entries.append)
+
+    def listen(self, office: Office, call: Call) -> Reply:  # noqa: ARG002
+        """Carry out ``log``.
+
+        Parameters
+        ----------
+        office : Office
+            Where.
+        call : Call
+            What is asked.
+
+        Returns
+        -------
+        Reply
+            That it is done.
+        """
+        level = call.fields["level"]
+        if level == "off":
+            self._levels.pop(call.session, None)
+        else:
+            self._levels[call.session] = LEVELS.index(level)
+        return Reply("ok", {}, {})
+
+    def forget(self, session: Session) -> None:
+        """Hand nothing on to a session that has ended.
+
+        Parameters
+        ----------
+        session : Session
+            Any.
+        """
+        self._levels.pop(session, None)
+
+    def hand_on(self) -> None:
+        """Tell what was noted since the last call; in the thread that owns the sockets."""
+        while self._entries:
+            entry = self._entries.popleft()
+            for session, least in self._levels.items():
+                if LEVELS.index(entry.level) >= least:
+                    self._office.sessions.push(session, "logged", _fields_of(entry))
+
+
+def _fields_of(entry: Entry) -> dict[str, Any]:
+    return {
+        "time": entry.time,
+        "level": entry.level,
+        "event": entry.event[:64],
+        "text": entry.text[:1024],
+    }
+
+
+def _shutdown(office: Office, call: Call) -> Reply:
+    office.logbook.note("info", "shutdown_asked", session=call.session.name)
+    office.is_asked_to_end = True
+    return Reply("ok", {}, {})
+
+
+SERVER_HANDLERS: dict[str, Handler] = {
+    "ping": _ping,
+    "cancel": _cancel,
+    "stats": _stats,
+    "shutdown": _shutdown,
+}
+"""Who carries out which message."""

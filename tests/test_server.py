@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zmq
+
+from navserver import server as server_module
+from navserver.client import Client, ServerUnavailableError
+from navserver.search.grid import Grid
+from navserver.server import Server, ServerSettings
+from navserver.sidecar.logbook import Logbook
+from navserver.status import InputError
+from navserver.wire.codec import decode_message
+from navserver.wire.messages import encode_request
+from navserver.wire.questions import (
+    create_world,
+    find_path,
+    flow_field,
+    list_worlds,
+    ping,
+    shut_down,
+    trace,
+    world_info,
+)
+from tests.serving import PATIENCE, Serving, process, raw_dealer, serving
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Serving]:
+    with serving(workers=1) as running:
+        yield running
+
+
+# --- strangers ------------------------------------------------------------------------------------
+
+GREETING_1 = bytes.fromhex("01 00")
+GREETING_2 = bytes.fromhex("ff 00 00 00 00 00 00 00 01 7f 01 05 00 00")
+GREETING_3_NULL = (
+    bytes.fromhex("ff 00 00 00 00 00 00 00 01 7f 03 00") + b"NULL".ljust(20, b"\0") + bytes(32)
+)
+READY = bytes.fromhex("04 19") + b"\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER"
+STRANGERS = {
+    "http": b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 6\r\n\r\n\x01\x00hello",
+    "zmtp 1.0": GREETING_1 + b"\x05\x00ping",
+    "zmtp 2.0": GREETING_2 + b"\x00\x04ping",
+    "zmtp 3.0 null": GREETING_3_NULL + READY + b"\x00\x04ping",
+    "tls hello": bytes.fromhex("16 03 01 00 2e 01 00 00 2a 03 03") + bytes(40),
+    "random": np.random.default_rng(1).bytes(5000),
+    "a length of 2^63": bytes.fromhex("ff 7f ff ff ff ff ff ff ff 7f"),
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("said", STRANGERS.values(), ids=list(STRANGERS))
+def test_strangers_reach_no_handler(
+    shared: Serving, said: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[Any] = []
+    sessions = shared.server._sessions
+    receive = sessions.receive_message
+
+    def note(connection: Any, frames: Any, now: float) -> None:
+        heard.append(frames)
+        receive(connection, frames, now)
+
+    monkeypatch.setattr(sessions, "receive_message", note)
+    with socket.create_connection(("127.0.0.1", shared.info.port), PATIENCE) as stranger:
+        stranger.sendall(said)
+        stranger.settimeout(PATIENCE)
+        try:
+            while stranger.recv(4096):  # until the server has had enough
+                pass
+        except ConnectionError:
+            pass
+    with shared.client() as client:
+        client.ask(ping())
+    assert [decode_message(frames)[0]["type"] for frames in heard] == ["hello", "ping"]
+
+
+@pytest.mark.parametrize(
+    ("user", "password"),
+    [(b"navserver", b"guess"), (b"somebody", None), (b"n", b"n"), (b"navserver", b"\1" * 200)],
+)
+def test_who_does_not_know_the_token_is_refused(
+    shared: Serving, user: bytes, password: bytes | None
+) -> None:
+    before = len(shared.logged("stranger_refused"))
+    context = zmq.Context()
+    dealer = context.socket(zmq.DEALER)
+    dealer.plain_username = user
+    dealer.plain_password = shared.info.token.encode() if password is None else password
+    dealer.connect(f"tcp://127.0.0.1:{shared.info.port}")
+    dealer.send(encode_request("hello", 1, {"session": "x", "protocol": 1})[0])
+    shared.wait_for("stranger_refused", before + 1)
+    assert not dealer.poll(100)
+    context.destroy(linger=0)
+    assert shared.info.token not in str(shared.log())
+
+
+def test_a_client_with_a_wrong_token_is_told(shared: Serving) -> None:
+    with pytest.raises(ServerUnavailableError, match="token"):
+        Client.connect(shared.info.port, "wrong", timeout=PATIENCE)
+
+
+# --- what authenticated clients may do wrong ------------------------------------------------------
+
+
+def test_what_cannot_be_read_is_answered_and_nothing_else_happens(shared: Serving) -> None:
+    with raw_dealer(shared.info.port, shared.info.token) as dealer:
+        for frames in ([b"\xc1"], [b""], [b"\x80", b"x"], [b"\x81\xa2id\x01"], [b"x"] * 40):
+            dealer.send_multipart(frames)
+            header, _ = decode_message(dealer.recv_multipart())
+            assert header["status"] == "error"
+            assert header["remedy"]
+        dealer.send_multipart(encode_request("hello", 1, {"session": "raw", "protocol": 1}))
+        assert decode_message(dealer.recv_multipart())[0]["status"] == "ok"
+
+
+def test_a_frame_beyond_the_limit_ends_the_connection(shared: Serving) -> None:
+    with raw_dealer(shared.info.port, shared.info.token) as dealer:
+        dealer.send(bytes((64 << 20) + 1))
+        assert not dealer.poll(300)
+    with shared.client() as client:
+        assert client.ask(ping()) > 0.0
+
+
+def test_a_client_that_does_not_read_is_cut_and_nobody_else_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server_module, "_NOT_READING_SECONDS", 0.5)
+    with serving(workers=1) as running, running.client() as other:
+        other.ask(create_world("w", width=512, height=512))
+        with raw_dealer(running.info.port, running.info.token, RCVHWM=1, RCVBUF=4096) as dealer:
+            dealer.send_multipart(encode_request("hello", 1, {"session": "deaf", "protocol": 1}))
+            dealer.recv_multipart()
+            question = flow_field("w", [(0, 0)], costs=True)
+            for number in range(2, 300):
+                dealer.send_multipart(
+                    encode_request("flow_field", number, question.fields, question.arrays)
+                )
+            running.wait_for("client_not_reading")
+            running.wait_for("session_ended")
+            assert other.ask(find_path("w", (0, 0), (9, 9))).found
+        (ended,) = running.logged("session_ended")
+        assert (ended["session"], ended["cause"]) == ("deaf", "not_reading")
+        assert other.ask(find_path("w", (0, 0), (9, 9))).found
+
+
+def test_a_session_ends_some_time_after_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("navserver.wire.server_session._PROBE_AFTER", 0.2)
+    monkeypatch.setattr("navserver.wire.server_session._EXPIRE_AFTER", 0.2)
+    with serving(workers=1) as running:
+        with running.client() as client:
+            client.ask(create_world("mine", width=2, height=2, owned=True))
+            client.ask(create_world("ours", width=2, height=2))
+        running.wait_for("session_ended")
+        with running.client() as client:
+            assert client.ask(list_worlds()) == ["ours"]
+
+
+# --- the end --------------------------------------------------------------------------------------
+
+
+def test_a_client_may_end_the_server() -> None:
+    with serving(workers=1) as running, running.client() as client:
+        client.ask(shut_down())
+        running._thread.join(PATIENCE)
+        assert running.exit_code == 0
+        assert running.logged("ended")[0]["reason"] == "asked_by_client"
+
+
+def test_an_idle_server_ends() -> None:
+    with serving(workers=1, idle_timeout=0.1) as running:
+        running._thread.join(PATIENCE)
+        assert running.logged("ended")[0]["reason"] == "idle"
+
+
+def test_a_server_ends_after_its_parent() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    with serving(workers=1, parent_pid=parent.pid) as running:
+        with running.client() as client:
+            client.ask(ping())
+        parent.kill()
+        running._thread.join(PATIENCE)
+        assert running.logged("ended")[0]["reason"] == "parent_gone"
+    parent.wait()
+    assert parent.stdin is not None
+    parent.stdin.close()
+
+
+def test_what_waits_is_answered_or_told_at_the_end() -> None:
+    with serving(workers=1) as running, running.client() as client:
+        client.ask(create_world("w", width=64, height=64))
+        pending = [client.submit(find_path("w", (0, 0), (63, 63))) for _ in range(1000)]
+        client.ask(ping())
+        running.server.end("test")
+        answers = [one.result().status for one in pending]
+        assert len(answers) == 1000
+        assert set(answers) <= {"found", "cancelled"}
+
+
+@pytest.mark.slow
+def test_a_process_ends_on_sigterm_with_requests_in_flight() -> None:
+    with process("--workers", "1") as (running, ready):
+        with Client.connect(ready["port"], ready["token"], timeout=PATIENCE) as client:
+            client.ask(create_world("w", width=64, height=64))
+            pending = [client.submit(find_path("w", (0, 0), (63, 63))) for _ in range(1000)]
+            client.ask(ping())
+            running.send_signal(signal.SIGTERM)
+            assert {one.result().status for one in pending} <= {"found", "cancelled"}
+        assert running.wait(PATIENCE) == 0
+
+
+@pytest.mark.slow
+def test_a_process_says_where_it_is_and_ends_with_its_stdin(tmp_path: Path) -> None:
+    file = tmp_path / "connection.json"
+    arguments = ("--stdin-eof", "--connection-file", str(file), "--log-json")
+    with process(*arguments, stdin=subprocess.PIPE) as (running, ready):
+        assert {"port", "token", "pid", "protocol"} <= set(ready)
+        assert ready["pid"] == running.pid
+        assert ready["token"] not in " ".join(running.args)
+        if os.name != "nt":
+            assert file.stat().st_mode & 0o777 == 0o600
+        with Client.connect(connection_file=file, timeout=PATIENCE) as client:
+            assert client.ask(list_worlds()) == []
+        assert running.stdin is not None
+        running.stdin.close()
+        assert running.wait(PATIENCE) == 0
+        assert not file.exists()
+
+
+# --- addresses ------------------------------------------------------------------------------------
+
+
+def test_a_port_that_is_taken_is_told(shared: Serving) -> None:
+    server = Server(ServerSettings(port=shared.info.port), Logbook())
+    with pytest.raises(InputError, match=r"port: \d+ cannot be taken"):
+        server.bind()
+    server._close()
+
+
+@pytest.mark.skipif(not zmq.has("ipc"), reason="this system has no local sockets of ZeroMQ")
+def test_a_local_socket_serves_as_well(tmp_path: Path) -> None:
+    path = str(tmp_path / "socket")
+    with serving(workers=1, ipc=path) as running:
+        assert Path(path).stat().st_mode & 0o777 == 0o600
+        with Client.connect(ipc=path, token=running.info.token, timeout=PATIENCE) as client:
+            assert client.ask(ping()) > 0.0
+
+
+def test_a_local_socket_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    server = Server(ServerSettings(ipc=str(tmp_path / "no" / "socket")), Logbook())
+    with pytest.raises(InputError, match="ipc"):
+        server.bind()
+    server._close()
+
+
+# --- work -----------------------------------------------------------------------------------------
+
+
+def test_worlds_to_begin_with_are_there() -> None:
+    grid = Grid.filled(9, 9)
+    with serving(workers=1, maps={"start": grid}) as running, running.client() as client:
+        info = client.ask(world_info("start"))
+        assert (info["width"], info["version"]) == (9, 1)
+        assert client.ask(find_path("start", (0, 0), (8, 8))).found
+
+
+def test_progress_of_the_compiler_is_told() -> None:
+    with serving(workers=1) as running:
+        running.wait_for("warm_up", 2)
+        steps = [entry for entry in running.log() if entry["event"] == "warm_up"]
+        with running.client() as client:
+            while not running.server._office.is_warm:
+                threading.Event().wait(0.01)
+            client.ask(ping())
+            assert [notice.name for notice in client.poll()].count("progress") <= 100
+        assert steps[0]["done"] == 0
+        totals = {step["total"] for step in steps}
+        assert len(totals) == 1
+
+
+def test_a_long_search_does_not_hold_others_up(shared: Serving) -> None:
+    with shared.client() as slow, shared.client() as quick:
+        size = 1024
+        classes = np.zeros((size, size), np.uint8)
+        classes[:, size // 2] = 255
+        slow.ask(create_world("wall", classes, replace=True))
+        quick.ask(create_world("small", width=16, height=16, replace=True))
+        long = [slow.submit(trace("wall", (0, i), (size - 1, i), capacity=1)) for i in range(8)]
+        answered = 0
+        while not long[-1].is_ready():
+            assert quick.ask(find_path("small", (0, 0), (9, 9))).found
+            answered += 1
+        assert answered > 8
+        assert {one.result().status for one in long} == {"unreachable"}
