@@ -188,9 +188,13 @@ class _Link:
         """Send what the session has to send."""
         if self.socket is None:
             return
-        for frames in self.session.messages_to_send():
-            # Its room holds more messages than requests may wait.
-            self.socket.send_multipart(frames, zmq.DONTWAIT)
+        try:
+            for frames in self.session.messages_to_send():
+                self.socket.send_multipart(frames, zmq.DONTWAIT)
+        except zmq.Again:
+            # There is room for more messages than requests may wait: the connection is gone.
+            self.session.connection_lost(time.monotonic())
+            self._take_events()
 
     def receive(self, frames: list[bytes], now: float) -> None:
         """Take in a message."""

@@ -110,7 +110,8 @@ class Server:
         self._logbook = logbook
         self._clock = time.monotonic
         self._token = settings.token or new_token()
-        self._instance = secrets.token_hex(8)
+        self.instance = secrets.token_hex(8)
+        """Names the process."""
         self._waker, self._woken = socket.socketpair()
         self._waker.setblocking(False)
         self._woken.setblocking(False)
@@ -119,7 +120,7 @@ class Server:
         self._end_reason = ""
         scheduler = Scheduler(Worlds(), on_reply=self._wake)
         self._scheduler = scheduler
-        self._sessions = ServerSessions(self._instance, f"navserver {__version__}", CAPABILITIES)
+        self._sessions = ServerSessions(self.instance, f"navserver {__version__}", CAPABILITIES)
         self._office = Office(
             self._sessions, scheduler, logbook, clock=self._clock, wake=self._wake
         )
@@ -174,7 +175,7 @@ class Server:
         if settings.ipc is not None:
             self._bind_ipc(settings.ipc)
         return ConnectionInfo(
-            port, self._token, os.getpid(), PROTOCOL, __version__, self._instance, settings.ipc
+            port, self._token, os.getpid(), PROTOCOL, __version__, self.instance, settings.ipc
         )
 
     def _bind_ipc(self, path: str) -> None:
@@ -217,7 +218,8 @@ class Server:
                     next_look = now + _HOUSEKEEPING_SECONDS
                     self._keep_house(now, parent, idle)
             self._drain()
-        self._close()
+        self.close()
+        self._logbook.note("info", "ended", reason=self._end_reason)
         return 0
 
     def end(self, reason: str) -> None:
@@ -324,13 +326,13 @@ class Server:
         self._sessions.end_all("start it again, or wait until somebody does")
         self._post.send()
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Give sockets and threads back; `run` does so at its end."""
         self._workers.stop(timeout=1.0)
         self._office.close()
         self._context.destroy(linger=_LINGER_MS)
         self._waker.close()
         self._woken.close()
-        self._logbook.note("info", "ended", reason=self._end_reason)
 
 
 class _Gate:

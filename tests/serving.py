@@ -40,9 +40,7 @@ class Serving:
         self.exit_code = self.server.run()
 
     def client(self, **keywords: Any) -> Client:
-        return Client.connect(
-            self.info.port, self.info.token, **{"timeout": PATIENCE, **keywords}
-        )
+        return Client.connect(self.info.port, self.info.token, **{"timeout": PATIENCE, **keywords})
 
     def log(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self._log.getvalue().splitlines()]
@@ -67,9 +65,7 @@ class Serving:
 def serving(**settings: Any) -> Iterator[Serving]:
     """Run a server in a thread."""
     log = io.StringIO()
-    server = Server(
-        ServerSettings(**settings), Logbook(log, as_json=True, level="debug")
-    )
+    server = Server(ServerSettings(**settings), Logbook(log, as_json=True, level="debug"))
     running = Serving(server, server.bind(), log)
     try:
         yield running

@@ -246,7 +246,7 @@ def test_a_port_that_is_taken_is_told(shared: Serving) -> None:
     server = Server(ServerSettings(port=shared.info.port), Logbook())
     with pytest.raises(InputError, match=r"port: \d+ cannot be taken"):
         server.bind()
-    server._close()
+    server.close()
 
 
 @pytest.mark.skipif(not zmq.has("ipc"), reason="this system has no local sockets of ZeroMQ")
@@ -262,7 +262,7 @@ def test_a_local_socket_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     server = Server(ServerSettings(ipc=str(tmp_path / "no" / "socket")), Logbook())
     with pytest.raises(InputError, match="ipc"):
         server.bind()
-    server._close()
+    server.close()
 
 
 # --- work -----------------------------------------------------------------------------------------
@@ -292,15 +292,11 @@ def test_progress_of_the_compiler_is_told() -> None:
 
 def test_a_long_search_does_not_hold_others_up(shared: Serving) -> None:
     with shared.client() as slow, shared.client() as quick:
-        size = 1024
-        classes = np.zeros((size, size), np.uint8)
-        classes[:, size // 2] = 255
+        classes = np.zeros((2048, 2048), np.uint8)
+        classes[:, 1024] = 255
         slow.ask(create_world("wall", classes, replace=True))
         quick.ask(create_world("small", width=16, height=16, replace=True))
-        long = [slow.submit(trace("wall", (0, i), (size - 1, i), capacity=1)) for i in range(8)]
-        answered = 0
-        while not long[-1].is_ready():
-            assert quick.ask(find_path("small", (0, 0), (9, 9))).found
-            answered += 1
-        assert answered > 8
+        long = [slow.submit(trace("wall", (0, i), (2047, i), capacity=1)) for i in range(4)]
+        assert quick.ask(find_path("small", (0, 0), (9, 9))).found
+        assert not long[-1].is_ready()
         assert {one.result().status for one in long} == {"unreachable"}

@@ -88,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Slow to import, and not needed to find a mistake in the arguments.
     from navserver.maps.loading import load_map  # noqa: PLC0415
     from navserver.server import Server, ServerSettings  # noqa: PLC0415
+    from navserver.sidecar.connection_file import ConnectionInfo  # noqa: PLC0415
     from navserver.sidecar.logbook import Logbook  # noqa: PLC0415
 
     maps = {}
@@ -106,16 +107,17 @@ def run(arguments: argparse.Namespace) -> int:
         idle_timeout=arguments.idle_timeout,
     )
     server = Server(settings, Logbook(as_json=arguments.log_json))
-    info = server.bind()
     file = arguments.connection_file
-    if file is not None:
-        info.write(file)
     try:
+        info = server.bind()
+        if file is not None:
+            info.write(file)
         print(info.ready_line(), flush=True)
         return server.run()
     finally:
+        server.close()
         if file is not None:
-            info.remove(file)
+            ConnectionInfo.remove(file, server.instance)
 
 
 def _check_host(host: str) -> None:

@@ -87,16 +87,19 @@ class ConnectionInfo:  # numpydoc ignore=PR02
                 "name a file in a folder of yours",
             ) from None  # fmt: skip
 
-    def remove(self, path: Path) -> None:
-        """Remove the connection file, unless it is another server's by now.
+    @staticmethod
+    def remove(path: Path, instance: str) -> None:
+        """Remove a connection file, unless it is another server's by now.
 
         Parameters
         ----------
         path : Path
             Where it was written.
+        instance : str
+            The server that has written it.
         """
         try:
-            if ConnectionInfo.read(path).instance == self.instance:
+            if ConnectionInfo.read(path).instance == instance:
                 path.unlink()
         except (InputError, OSError):
             pass

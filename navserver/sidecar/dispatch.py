@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from navserver.sidecar.batch_handlers import BATCH_HANDLERS
 from navserver.sidecar.office import Call, Handler, Office
 from navserver.sidecar.path_handlers import PATH_HANDLERS
 from navserver.sidecar.query_handlers import QUERY_HANDLERS
@@ -14,7 +15,7 @@ from navserver.wire.server_session import Asked, Began, Ended
 __all__ = ["CAPABILITIES", "Dispatch"]
 
 _HANDLERS: Mapping[str, Handler] = {
-    **SERVER_HANDLERS, **WORLD_HANDLERS, **PATH_HANDLERS, **QUERY_HANDLERS
+    **SERVER_HANDLERS, **BATCH_HANDLERS, **WORLD_HANDLERS, **PATH_HANDLERS, **QUERY_HANDLERS
 }  # fmt: skip
 
 CAPABILITIES = sorted([*_HANDLERS, "hello", "log"])

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from navserver._jit import warm_up
 from navserver.search.grid import Grid
 from navserver.service.requests import Reply as ServiceReply
+from navserver.service.requests import Request as ServiceRequest
 from navserver.service.scheduler import Scheduler
 from navserver.service.world import World, Worlds
+from navserver.sidecar.agents import Agents
 from navserver.sidecar.logbook import Logbook
 from navserver.status import InputError, NavserverError
 from navserver.wire.errors import WireError
@@ -64,8 +66,8 @@ Result = Reply | InputError
 """How a call ends."""
 Handler = Callable[["Office", Call], Result | None]
 """Carries a call out; None if it will be answered later."""
-Deliver = Callable[["Office", Call, ServiceReply], None]
-"""Turns a reply of the scheduler into that of a call."""
+Deliver = Callable[[ServiceReply], None]
+"""Takes a reply of the scheduler."""
 
 
 class _Finished(NamedTuple):
@@ -123,6 +125,8 @@ class Office:
         """Whether every kernel is compiled: until then nothing may run on the sockets' thread."""
         self.is_asked_to_end = False
         """Whether a client has asked the server to end."""
+        self.agents = Agents()
+        """Whose requests are the newest of their agents."""
         self.owned: dict[str, Session] = {}
         """The worlds that end with a session."""
         self.lineages: dict[str, str] = {}
@@ -131,6 +135,7 @@ class Office:
         self._aside = ThreadPoolExecutor(_THREADS, thread_name_prefix="navserver-aside")
         self._events: SimpleQueue[_Finished | _Made | _Progress] = SimpleQueue()
         self._waiting: dict[tuple[Session, int], tuple[Call, Deliver]] = {}
+        self._cancels: dict[tuple[Session, int], Callable[[NDArray[Any] | None], None]] = {}
         self._busy: dict[str, deque[Call]] = {}
         self._last_number = 0
 
@@ -171,40 +176,85 @@ class Office:
         """
         if isinstance(result, Reply) and result.wait_us == result.search_us == 0.0:
             result = result._replace(search_us=(self.clock() - call.now) * 1e6)
+        if isinstance(result, InputError) or not result.fields.get("more"):
+            self._cancels.pop((call.session, call.id), None)
         self.sessions.reply(call.session, call.id, result)
 
     # Searches
 
     def next_number(self) -> int:
-        """Return a number for a request to the scheduler that is only part of a call."""
+        """Return a number for a request to the scheduler that is only part of a call.
+
+        Returns
+        -------
+        int
+            Negative, and never used before.
+        """
         self._last_number -= 1
         return self._last_number
 
-    def expect(self, call: Call, number: int, deliver: Deliver) -> None:
-        """Take note of who is to take a reply of the scheduler.
+    def submit(self, call: Call, request: ServiceRequest, deliver: Deliver) -> None:
+        """Hand a request to the scheduler.
 
         Parameters
         ----------
         call : Call
             Whom it is for.
-        number : int
-            The ``request_id`` that the scheduler was told.
+        request : service request
+            Of the call's session.
         deliver : callable
-            What makes an answer of it.
-        """
-        self._waiting[call.session, number] = (call, deliver)
+            Takes the reply.
 
-    def forget(self, call: Call, number: int) -> None:
-        """Expect a reply no more, because the scheduler has refused the request.
+        Raises
+        ------
+        InputError
+            If the scheduler refuses it; then nothing will be delivered.
+        """
+        key = (call.session, request.request_id)
+        self._waiting[key] = (call, deliver)
+        try:
+            self.scheduler.submit(request, call.now)
+        except InputError:
+            del self._waiting[key]
+            raise
+
+    def on_cancel(self, call: Call, cancel: Callable[[NDArray[Any] | None], None]) -> None:
+        """Say what cancels a call that is more than one request to the scheduler.
 
         Parameters
         ----------
         call : Call
-            Whom it was for.
-        number : int
-            As `expect` was told.
+            Which.
+        cancel : callable
+            Takes the rows that are meant, None for all.
         """
-        del self._waiting[call.session, number]
+        self._cancels[call.session, call.id] = cancel
+
+    def cancel(self, session: Session, number: int, rows: NDArray[Any] | None) -> bool:
+        """Cancel a call; it is answered all the same.
+
+        Parameters
+        ----------
+        session : Session
+            Whose.
+        number : int
+            Its id.
+        rows : array or None
+            Rows of a batch; None for all.
+
+        Returns
+        -------
+        bool
+            Whether it had not been answered yet.
+        """
+        if number not in session.open:
+            return False
+        cancel = self._cancels.get((session, number))
+        if cancel is not None:
+            cancel(rows)
+        else:
+            self.scheduler.cancel(session, number, self.clock())
+        return True
 
     def deliver_replies(self) -> bool:
         """Hand on what the scheduler has answered.
@@ -217,7 +267,10 @@ class Office:
         replies = self.scheduler.take_replies()
         for reply in replies:
             call, deliver = self._waiting.pop((reply.client, reply.request_id))  # type: ignore[arg-type]
-            deliver(self, call, reply)
+            try:
+                deliver(reply)
+            except InputError as error:
+                self.answer(call, error)
         return bool(replies)
 
     # Work aside

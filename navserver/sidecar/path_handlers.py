@@ -1,4 +1,4 @@
-"""Carries out the messages that ask for paths."""
+"""Carries out the messages that ask for one path."""
 
 from __future__ import annotations
 
@@ -8,19 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver.search.smoothing import pull_string, simplify_path
-from navserver.service.requests import (
-    Outcome,
-    PathReply,
-    PathRequest,
-    SearchOptions,
-    Used,
-    movement_keywords,
-)
+from navserver.service.requests import Outcome, PathReply, PathRequest, SearchOptions, Used
 from navserver.service.requests import Reply as ServiceReply
 from navserver.service.world import World
 from navserver.sidecar.movement_fields import search_options_of
 from navserver.sidecar.office import Call, Handler, Office
+from navserver.sidecar.path_results import as_asked, smoothed
 from navserver.status import InputError
 from navserver.wire.errors import WireError
 from navserver.wire.message import Reply
@@ -71,83 +64,73 @@ def failure_of(reply: ServiceReply) -> InputError:
     )  # fmt: skip
 
 
-def _path(office: Office, call: Call) -> None:
+class _PathCall:
+    """One ``path`` on its way."""
+
+    def __init__(self, office: Office, call: Call) -> None:
+        fields = call.fields
+        self._office = office
+        self._call = call
+        self._agent: int | None = fields["agent"]
+        self._world = office.world_of(call)
+        self._options = search_options_of(self._world, fields)
+        self._is_superseded = False
+        request = PathRequest(
+            call.session,
+            call.id,
+            self._world.name,
+            fields["priority"],
+            fields["deadline_ms"],
+            fields["start"],
+            fields["goal"],
+            self._options,
+        )
+        office.submit(call, request, self._deliver)
+        if self._agent is not None:
+            self._withdraw = self._supersede
+            office.agents.ask(call.session, self._agent, self._withdraw)
+
+    def _supersede(self) -> None:
+        self._is_superseded = True
+        self._office.scheduler.cancel(self._call.session, self._call.id, self._office.clock())
+
+    def _deliver(self, reply: ServiceReply) -> None:
+        assert isinstance(reply, PathReply)
+        office, call = self._office, self._call
+        if self._agent is not None:
+            office.agents.leave(call.session, self._agent, self._withdraw)
+        if reply.outcome is Outcome.FAILED:
+            office.answer(call, failure_of(reply))
+            return
+        found = reply.result
+        fields: dict[str, Any] = {"expanded": 0, "source": _SOURCE[reply.used]}
+        arrays: dict[str, NDArray[Any]] = {}
+        if found is not None:
+            fields["expanded"] = found.metrics.expanded
+            if math.isfinite(found.cost):
+                fields["cost"], fields["length"] = found.cost, found.length
+                arrays = self._path(found.cells, reply.map_version)
+        status = _STATUS[reply.outcome]
+        if self._is_superseded and reply.outcome is Outcome.CANCELLED:
+            status = _STATUS[Outcome.SUPERSEDED]
+        office.answer(call, Reply(status, fields, arrays, reply.map_version, *times_of(reply)))
+
+    def _path(self, cells: NDArray[np.int32], version: int) -> dict[str, NDArray[Any]]:
+        fields, world = self._call.fields, self._world
+        if fields["smoothing"] != "none":
+            offsets = np.array([0, len(cells)])
+            movement = self._options.movement
+            cells, _ = smoothed(world, movement, fields["smoothing"], cells, offsets, version)
+        return as_asked(world, fields["result"], cells)
+
+
+def _ask_path(office: Office, call: Call) -> None:
+    _PathCall(office, call)
+
+
+def _ask_trace(office: Office, call: Call) -> None:
     fields = call.fields
-    world = office.world_of(call)
-    request = PathRequest(
-        call.session,
-        call.id,
-        world.name,
-        fields["priority"],
-        fields["deadline_ms"],
-        fields["start"],
-        fields["goal"],
-        search_options_of(world, fields),
-        fields["agent"],
-    )
-    _submit(office, call, request, _deliver_path)
-
-
-def _submit(office: Office, call: Call, request: PathRequest, deliver: Any) -> None:
-    office.expect(call, request.request_id, deliver)
-    try:
-        office.scheduler.submit(request, call.now)
-    except InputError:
-        office.forget(call, request.request_id)
-        raise
-
-
-def _deliver_path(office: Office, call: Call, reply: ServiceReply) -> None:
-    assert isinstance(reply, PathReply)
-    if reply.outcome is Outcome.FAILED:
-        office.answer(call, failure_of(reply))
-        return
-    found = reply.result
-    fields: dict[str, Any] = {"expanded": 0, "source": _SOURCE[reply.used]}
-    arrays: dict[str, NDArray[Any]] = {}
-    if found is not None:
-        fields["expanded"] = found.metrics.expanded
-        if math.isfinite(found.cost):
-            world = office.world_of(call)
-            fields["cost"], fields["length"] = found.cost, found.length
-            cells = _smoothed(world, call, found.cells, reply.map_version)
-            arrays = _as_asked(world, call, cells)
-    office.answer(
-        call,
-        Reply(_STATUS[reply.outcome], fields, arrays, reply.map_version, *times_of(reply)),
-    )
-
-
-def _smoothed(
-    world: World, call: Call, cells: NDArray[np.int32], version: int
-) -> NDArray[np.int32]:
-    smoothing = call.fields["smoothing"]
-    if smoothing == "none" or len(cells) < 3:
-        return cells
-    if smoothing == "pull_string":
-        replica = world.replicas.pin()
-        try:
-            # On another version a straight line may cross what is a wall now.
-            if replica.version == version:
-                options = search_options_of(world, call.fields)
-                return pull_string(replica.grid, cells, **movement_keywords(options.movement))
-        finally:
-            world.replicas.unpin(replica)
-    return simplify_path(cells)
-
-
-def _as_asked(world: World, call: Call, cells: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-    """Return cells as cells or points."""
-    if call.fields["result"] == "cells":
-        return {"cells": cells}
-    transform = world.replicas.grid.transform
-    points = cells @ transform[:, :2].T + transform[:, 2]
-    return {"points": points.astype(np.float32)}
-
-
-def _trace(office: Office, call: Call) -> None:
-    fields = call.fields
-    world = office.world_of(call)
+    world: World = office.world_of(call)
     options: SearchOptions = search_options_of(world, fields)
     request = PathRequest(
         call.session,
@@ -158,7 +141,7 @@ def _trace(office: Office, call: Call) -> None:
         options=options,
         trace_capacity=fields["capacity"],
     )
-    _submit(office, call, request, _deliver_trace)
+    office.submit(call, request, lambda reply: _deliver_trace(office, call, reply))
 
 
 def _deliver_trace(office: Office, call: Call, reply: ServiceReply) -> None:
@@ -166,26 +149,24 @@ def _deliver_trace(office: Office, call: Call, reply: ServiceReply) -> None:
     if reply.outcome is Outcome.FAILED:
         office.answer(call, failure_of(reply))
         return
-    found, trace = reply.result, reply.trace
+    found, record = reply.result, reply.trace
     nothing = np.zeros((0, 2), np.int32)
     fields: dict[str, Any] = {
         "expanded": 0 if found is None else found.metrics.expanded,
-        "truncated": trace is not None and trace.truncated,
+        "truncated": record is not None and record.truncated,
     }
     arrays: dict[str, NDArray[Any]] = {
-        "expanded_cells": nothing if trace is None else trace.cells,
-        "parents": nothing if trace is None else trace.parents,
-        "g": np.zeros(0) if trace is None else trace.g,
-        "h": np.zeros(0) if trace is None else trace.h,
+        "expanded_cells": nothing if record is None else record.cells,
+        "parents": nothing if record is None else record.parents,
+        "g": np.zeros(0) if record is None else record.g,
+        "h": np.zeros(0) if record is None else record.h,
     }
     if found is not None and math.isfinite(found.cost):
         fields["cost"] = found.cost
         arrays["cells"] = found.cells
-    office.answer(
-        call,
-        Reply(_STATUS[reply.outcome], fields, arrays, reply.map_version, *times_of(reply)),
-    )
+    status = _STATUS[reply.outcome]
+    office.answer(call, Reply(status, fields, arrays, reply.map_version, *times_of(reply)))
 
 
-PATH_HANDLERS: dict[str, Handler] = {"path": _path, "trace": _trace}
+PATH_HANDLERS: dict[str, Handler] = {"path": _ask_path, "trace": _ask_trace}
 """Who carries out which message."""

@@ -13,7 +13,6 @@ from navserver.service.requests import Reply as ServiceReply
 from navserver.sidecar.movement_fields import movement_of
 from navserver.sidecar.office import Call, Handler, Office
 from navserver.sidecar.path_handlers import failure_of, times_of
-from navserver.status import InputError
 from navserver.wire.message import Reply
 
 __all__ = ["QUERY_HANDLERS"]
@@ -126,12 +125,7 @@ def _ask(office: Office, call: Call) -> None:
         arguments=arguments,
         movement=movement,
     )
-    office.expect(call, call.id, _deliver)
-    try:
-        office.scheduler.submit(request, call.now)
-    except InputError:
-        office.forget(call, call.id)
-        raise
+    office.submit(call, request, lambda reply: _deliver(office, call, reply))
 
 
 def _deliver(office: Office, call: Call, reply: ServiceReply) -> None:

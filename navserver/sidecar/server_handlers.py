@@ -23,9 +23,7 @@ def _ping(office: Office, call: Call) -> Reply:  # noqa: ARG001 - all handlers a
 
 
 def _cancel(office: Office, call: Call) -> Reply:
-    is_open = call.fields["target"] in call.session.open
-    if is_open:
-        office.scheduler.cancel(call.session, call.fields["target"], call.now)
+    is_open = office.cancel(call.session, call.fields["target"], call.arrays.get("rows"))
     return Reply("ok", {"running": is_open}, {})
 
 

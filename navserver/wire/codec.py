@@ -17,6 +17,7 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
+from navserver.status import InputError
 from navserver.wire.errors import WireError
 from navserver.wire.limits import (
     MAX_DIMENSIONS,
@@ -77,7 +78,7 @@ def encode_message(
     ['cells:i32:2x2']
     """
     if not bulk:
-        packed = msgpack.packb(header)
+        packed = msgpack.packb(header, default=_plain)
         if len(packed) > MAX_HEADER_BYTES:
             _refuse_size("header", len(packed), MAX_HEADER_BYTES)
         return [packed]
@@ -89,11 +90,18 @@ def encode_message(
             _refuse_size(name, array.nbytes, MAX_FRAME_BYTES)
         described.append(f"{name}:{_NAMES[dtype]}:{'x'.join(map(str, array.shape))}")
         frames.append(np.ascontiguousarray(array, dtype).data.cast("B") if array.size else b"")
-    packed = msgpack.packb({**header, "bulk": described})
+    packed = msgpack.packb({**header, "bulk": described}, default=_plain)
     if len(packed) > MAX_HEADER_BYTES:
         _refuse_size("header", len(packed), MAX_HEADER_BYTES)
     frames[0] = packed
     return frames
+
+
+def _plain(value: object) -> object:
+    """Return a number of numpy as one of Python."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise InputError("header", value, "cannot be sent", "give strings, numbers and booleans")
 
 
 def _refuse_size(field: str, size: int, most: int) -> NoReturn:

@@ -223,7 +223,11 @@ def _array(name: str, values: ArrayLike, dtype: Any, shape: tuple[int | None, ..
     except (TypeError, ValueError, OverflowError):
         raise InputError(name, values, "are not numbers", f"give {np.dtype(dtype)}") from None
     is_whole = np.issubdtype(dtype, np.integer)
-    if is_whole and (given.dtype.kind not in "iub" or not np.array_equal(array, given)):
+    if (
+        is_whole
+        and given.size
+        and (given.dtype.kind not in "iub" or not np.array_equal(array, given))
+    ):
         raise InputError(
             name, values, f"are not values of {np.dtype(dtype)}", "give whole numbers in its range"
         )

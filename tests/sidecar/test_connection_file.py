@@ -33,11 +33,11 @@ def test_only_the_owner_reads_it(tmp_path: Path) -> None:
 def test_it_is_removed_unless_it_is_anothers(tmp_path: Path) -> None:
     path = tmp_path / "connection.json"
     INFO.write(path)
-    ConnectionInfo(1, "other", 2, 1, "0.1.0", "xyz").remove(path)
+    ConnectionInfo.remove(path, "xyz")
     assert path.exists()
-    INFO.remove(path)
+    ConnectionInfo.remove(path, INFO.instance)
     assert not path.exists()
-    INFO.remove(path)
+    ConnectionInfo.remove(path, INFO.instance)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import io
+import threading
+import time
+
+import pytest
+
+from navserver.search.grid import Grid
+from navserver.service.requests import PathRequest
+from navserver.service.scheduler import Scheduler
+from navserver.service.work import WorkUnit
+from navserver.service.world import Worlds
+from navserver.sidecar.logbook import Logbook
+from navserver.sidecar.workers import Workers, default_workers
+
+
+def test_work_is_done_and_defects_do_not_end_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    worlds = Worlds()
+    worlds.add("w", Grid.filled(8, 8))
+    answered = threading.Event()
+    scheduler = Scheduler(worlds, on_reply=answered.set)
+    log = io.StringIO()
+    workers = Workers(scheduler, time.monotonic, Logbook(log))
+    workers.start(1)
+    with monkeypatch.context() as broken:
+
+        def fail(_: WorkUnit) -> None:
+            raise ZeroDivisionError("a defect")
+
+        broken.setattr(WorkUnit, "run", fail)
+        scheduler.submit(PathRequest("me", 1, "w", start=(0, 0), goal=(7, 7)), time.monotonic())
+        assert answered.wait(30)
+        (reply,) = scheduler.take_replies()
+        assert reply.outcome.word == "failed"
+    answered.clear()
+    scheduler.submit(PathRequest("me", 2, "w", start=(0, 0), goal=(7, 7)), time.monotonic())
+    assert answered.wait(30)
+    (reply,) = scheduler.take_replies()
+    assert reply.outcome.word == "found"
+    assert "ZeroDivisionError" in log.getvalue()
+    workers.stop(30)
+    assert not any(thread.is_alive() for thread in workers._threads)
+
+
+@pytest.mark.parametrize(("cores", "workers"), [(None, 1), (1, 1), (2, 1), (3, 1), (8, 6)])
+def test_two_cores_are_left_to_the_game(
+    cores: int | None, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    assert default_workers() == workers

@@ -1,0 +1,358 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from navserver.client import (
+    AsyncClient,
+    Client,
+    RequestTimeoutError,
+    ServerUnavailableError,
+    UnansweredError,
+)
+from navserver.sidecar.connection_file import ConnectionInfo
+from navserver.status import InputError, NavserverError
+from navserver.wire.errors import WireError
+from navserver.wire.questions import (
+    Question,
+    create_world,
+    edit_world,
+    find_path,
+    find_paths,
+    flow_field,
+    list_worlds,
+    ping,
+    trace,
+    world_hash,
+    world_info,
+)
+from tests.serving import PATIENCE, Serving, process, serving
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Serving]:
+    with serving(workers=1) as running:
+        with running.client() as client:
+            client.ask(create_world("city", width=32, height=32))
+        yield running
+
+
+@pytest.fixture
+def client(shared: Serving) -> Iterator[Client]:
+    with shared.client() as connected:
+        yield connected
+
+
+def test_numpy_goes_in_and_comes_out(client: Client) -> None:
+    path = client.ask(find_path("city", np.array([0, 0]), np.int64([3, 3]), result="cells"))
+    assert path.path.dtype == np.int32
+    assert path.path.tolist() == [[0, 0], [1, 1], [2, 2], [3, 3]]
+    starts = np.zeros((1000, 2), np.int64)
+    paths = client.ask(find_paths("city", starts, np.arange(2000).reshape(-1, 2) % 32))
+    assert paths.paths.dtype == np.float32
+    assert len(paths.offsets) == 1001
+    assert paths.status_of(1) == "found"
+    assert paths.source_of(1) in ("search", "field", "cache")
+
+
+def test_what_the_server_tells_of_itself(client: Client) -> None:
+    assert client.server["protocol"] == 1
+    assert "path" in client.server["capabilities"]
+    figures = client.stats()
+    assert isinstance(figures, dict)
+    assert figures["sessions"] >= 1
+
+
+def test_many_questions_may_be_on_their_way(client: Client) -> None:
+    pending = [client.submit(find_path("city", (0, 0), (i, 9))) for i in range(30)]
+    answers = [one.result() for one in reversed(pending)][::-1]
+    assert [answer.path[-1].tolist() for answer in answers] == [[i, 9] for i in range(30)]
+
+
+def test_errors_name_the_field(client: Client) -> None:
+    with pytest.raises(WireError) as caught:
+        client.ask(find_path("city", (0, 0), (99, 9)))
+    assert (caught.value.code, caught.value.field) == ("bad_field", "goal")
+    with pytest.raises(WireError, match="diagonal"):
+        client.ask(find_path("city", (0, 0), (9, 9), diagonal="NEVER"))
+
+
+def test_an_overload_is_no_answer(client: Client, shared: Serving) -> None:
+    queue = shared.server._scheduler._queue
+    before = queue.max_rows
+    queue.max_rows = 0
+    try:
+        assert client.ask(find_path("city", (0, 0), (9, 9))).status == "overloaded"
+        with pytest.raises(UnansweredError, match="again later"):
+            client.ask(flow_field("city", [(0, 0)]))
+    finally:
+        queue.max_rows = before
+
+
+def test_a_timeout_gives_the_request_up(client: Client) -> None:
+    classes = np.zeros((1024, 1024), np.uint8)
+    classes[:, 512] = 255
+    client.ask(create_world("wall", classes, replace=True))
+    question = trace("wall", (0, 0), (1023, 0), capacity=1)
+    with pytest.raises(RequestTimeoutError, match=r"0\.001 s"):
+        client.ask(question, timeout=0.001)
+    assert client.ask(find_path("city", (0, 0), (9, 9))).found
+    waiting = client.submit(question)
+    waiting.cancel()
+    assert client.ask(ping()) > 0.0
+
+
+def test_a_client_belongs_to_its_thread(client: Client) -> None:
+    caught: list[BaseException] = []
+
+    def use() -> None:
+        try:
+            client.ask(ping())
+        except NavserverError as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    assert "each thread" in str(caught[0])
+
+
+def test_events_are_kept_until_they_are_taken(client: Client) -> None:
+    client.ask(Question("log", {"level": "info"}, lambda _: None))
+    client.ask(create_world("loud", width=2, height=2, replace=True))
+    (notice,) = client.poll(PATIENCE)
+    assert notice.fields["event"] == "world_created"
+    assert client.poll() == []
+
+
+def test_two_clients_of_one_name_do_not_both_live(shared: Serving) -> None:
+    with shared.client(name="one") as first, shared.client(name="one") as second:
+        assert second.server["resumed"]
+        with pytest.raises(WireError, match="taken over"):
+            first.ask(ping())
+        assert second.ask(ping()) > 0.0
+
+
+# --- no server, or another one --------------------------------------------------------------------
+
+
+def test_without_a_server_it_says_so(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(ServerUnavailableError, match=str(port)):
+        Client.connect(port, "token", timeout=0.3)
+    with pytest.raises(ServerUnavailableError, match="connection-file"):
+        Client.connect(connection_file=tmp_path / "none", timeout=0.3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({"port": 1}, "token"),
+        ({"port": 0, "token": "x"}, "port"),
+        ({"port": "x", "token": "x"}, "port"),
+        ({"port": 70000, "token": "x"}, "port"),
+        ({"port": 1, "token": "x", "connection_file": "f"}, "connection_file"),
+    ],
+)
+def test_bad_addresses_are_named(arguments: dict[str, Any], field: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Client.connect(**arguments)
+    assert caught.value.field == field
+
+
+def test_a_server_that_comes_back_is_found_and_brought_up_to_date(tmp_path: Path) -> None:
+    file = tmp_path / "connection.json"
+    classes = np.zeros((4, 5), np.uint8)
+    classes[1, 1] = 255
+    with serving(workers=1) as running:
+        running.info.write(file)
+        client = Client.connect(connection_file=file, timeout=PATIENCE)
+        client.ask(create_world("w", classes))
+        client.ask(edit_world("w", cells=[(0, 3)], class_ids=7))
+        digest = client.ask(world_hash("w"))
+    with serving(workers=1) as running:
+        running.info.write(file)
+        assert client.ask(world_hash("w")) == digest
+        assert client.ask(world_info("w"))["version"] == 2
+        assert client.lost_worlds == []
+        assert client.ask(find_path("w", (0, 0), (4, 3))).found
+        client.close()
+
+
+class Relay:
+    """Passes bytes on until it is told to break every connection."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._open: list[socket.socket] = []
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(("127.0.0.1", self._target))
+                self._open += [near, far]
+                for source, sink in ((near, far), (far, near)):
+                    threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
+
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(4096):
+                sink.sendall(data)
+        self._shut(source, sink)
+
+    @staticmethod
+    def _shut(*sockets: socket.socket) -> None:
+        for each in sockets:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def break_all(self) -> None:
+        broken, self._open = self._open, []
+        self._shut(*broken)
+
+    def close(self) -> None:
+        self._listener.close()
+        self.break_all()
+
+
+def test_broken_connections_lose_and_repeat_nothing(shared: Serving) -> None:
+    relay = Relay(shared.info.port)
+    with Client.connect(relay.port, shared.info.token, timeout=PATIENCE) as client:
+        client.ask(create_world("counted", width=8, height=8, replace=True))
+        for turn in range(5):
+            edits = [client.submit(edit_world("counted", class_ids=turn)) for _ in range(20)]
+            paths = [client.submit(find_path("counted", (0, 0), (7, 7))) for _ in range(20)]
+            if turn:
+                time.sleep(0.002 * turn)
+            relay.break_all()
+            assert all(path.result().status == "found" for path in paths)
+            versions = [edit.result() for edit in edits]
+            assert versions == list(range(versions[0], versions[0] + 20))
+        assert client.ask(world_info("counted"))["version"] == 101
+    relay.close()
+
+
+@pytest.mark.slow
+def test_a_killed_server_answers_every_request_once(tmp_path: Path) -> None:
+    file = tmp_path / "connection.json"
+    arguments = ("--workers", "1", "--connection-file", str(file))
+    with process(*arguments) as (first, _):
+        client = Client.connect(connection_file=file, timeout=PATIENCE)
+        client.ask(create_world("w", width=64, height=64))
+        client.ask(edit_world("w", cells=[(5, 5)], class_ids=255))
+        digest = client.ask(world_hash("w"))
+        pending = [client.submit(find_path("w", (0, 0), (63, i % 64))) for i in range(500)]
+        client.ask(ping())
+        first.send_signal(signal.SIGKILL)
+        first.wait(PATIENCE)
+    with process(*arguments):
+        answers = [one.result() for one in pending]
+        assert [answer.path[-1].tolist() for answer in answers] == [
+            [63.0, float(i % 64)] for i in range(500)
+        ]
+        assert client.ask(world_hash("w")) == digest
+        client.close()
+
+
+# --- asyncio --------------------------------------------------------------------------------------
+
+
+def run_async(info: ConnectionInfo, body: Any) -> Any:
+    async def main() -> Any:
+        async with AsyncClient(info.port, info.token, timeout=PATIENCE) as client:
+            return await body(client)
+
+    return asyncio.run(main())
+
+
+def test_tasks_share_a_client(shared: Serving) -> None:
+    async def body(client: AsyncClient) -> list[Any]:
+        asked = [client.ask(find_path("city", (0, 0), (i, 9))) for i in range(32)]
+        return list(await asyncio.gather(*asked))
+
+    answers = run_async(shared.info, body)
+    assert [answer.path[-1].tolist() for answer in answers] == [[i, 9] for i in range(32)]
+
+
+def test_the_loop_goes_on_meanwhile(shared: Serving) -> None:
+    async def body(client: AsyncClient) -> tuple[int, dict[str, float], Any]:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0)
+
+        ticking = asyncio.create_task(tick())
+        figures = await client.stats()
+        worlds = await client.ask(list_worlds())
+        ticking.cancel()
+        return ticks, figures, worlds
+
+    ticks, figures, worlds = run_async(shared.info, body)
+    assert ticks > 1
+    assert figures["sessions"] >= 1
+    assert "city" in worlds
+
+
+def test_async_errors_and_timeouts(shared: Serving) -> None:
+    async def body(client: AsyncClient) -> None:
+        with pytest.raises(WireError, match="goal"):
+            await client.ask(find_path("city", (0, 0), (99, 9)))
+        classes = np.zeros((1024, 1024), np.uint8)
+        classes[:, 512] = 255
+        await client.ask(create_world("wall", classes, replace=True))
+        with pytest.raises(RequestTimeoutError):
+            await client.ask(trace("wall", (0, 0), (1023, 0), capacity=1), timeout=0.001)
+        assert client.server["protocol"] == 1
+        assert await client.ask(ping()) > 0.0
+
+    run_async(shared.info, body)
+
+
+def test_async_events_are_handed_on(shared: Serving) -> None:
+    async def body(client: AsyncClient) -> list[str]:
+        told: list[str] = []
+        client.on_notice = lambda notice: told.append(notice.fields["event"])
+        await client.ask(Question("log", {"level": "info"}, lambda _: None))
+        await client.ask(create_world("async", width=2, height=2, replace=True))
+        for _ in range(1000):
+            if told:
+                break
+            await asyncio.sleep(0.01)
+        return told
+
+    assert run_async(shared.info, body) == ["world_created"]
+
+
+def test_async_without_a_server_it_says_so(shared: Serving) -> None:
+    async def main(port: int, token: str) -> None:
+        async with AsyncClient(port, token, timeout=0.5):
+            pass
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(ServerUnavailableError):
+        asyncio.run(main(port, "token"))
+    with pytest.raises(ServerUnavailableError, match="token"):
+        asyncio.run(main(shared.info.port, "wrong"))

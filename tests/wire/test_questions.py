@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from navserver.status import InputError
+from navserver.wire import questions
+from navserver.wire.codec import decode_message
+from navserver.wire.messages import MESSAGES, encode_request, read_request
+from navserver.wire.questions import Question
+
+EVERY: list[Question[Any]] = [
+    questions.ping(),
+    questions.stats(),
+    questions.shut_down(),
+    questions.create_world("w", [[0, 255]], cell_scale=[[1.0, 2.0]], transform=np.eye(2, 3)),
+    questions.create_world("w", width=2, height=1),
+    questions.edit_world("w", cells=[(0, 0)], class_ids=1, cell_scale=[2.0]),
+    questions.edit_world("w", position=(0, 0), size=(1, 1), layer="x", values=1.0),
+    questions.set_tiles("w", [b"\0\0"], np.zeros((0, 6), int)),
+    questions.world_info("w"),
+    questions.world_hash("w"),
+    questions.list_worlds(),
+    questions.delete_world("w"),
+    questions.set_profile("w", "p", np.ones(256)),
+    questions.find_path("w", (0, 0), (1, 1), blocked_cells=[(3, 3)], agent=np.int64(4)),
+    questions.find_paths("w", [(0, 0)], (1, 1), profiles=["a"], sizes=[1], priorities=[-1]),
+    questions.trace("w", (0, 0), (1, 1)),
+    questions.nearest("w", (0, 0), start=(1, 1)),
+    questions.reachable("w", (0, 0), 2),
+    questions.line_of_sight("w", [(0, 0)], [(1, 1)]),
+    questions.connected("w", [(0, 0)], [(1, 1)]),
+    questions.raycast("w", [(0.5, 0)], [(1, 1)]),
+    questions.cost_matrix("w", [(0, 0)], [(1, 1)]),
+    questions.flow_field("w", [(0, 0)], costs=True),
+    questions.what_opens("w", (0, 0), (1, 1)),
+]
+
+
+@pytest.mark.parametrize("question", EVERY, ids=lambda question: question.message)
+def test_questions_are_requests_that_the_server_takes(question: Question[Any]) -> None:
+    frames = encode_request(question.message, 1, question.fields, question.arrays)
+    request = read_request(*decode_message([bytes(frame) for frame in frames]))
+    assert request.message is MESSAGES[question.message]
+
+
+def test_there_is_a_question_of_every_message_but_the_sessions_own() -> None:
+    own = {"hello", "cancel", "log", "snapshot", "restore", "watch", "unwatch"}
+    assert {question.message for question in EVERY} | own == set(MESSAGES)
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: questions.find_path("w", (0.5, 0), (1, 1)), "start"),
+        (lambda: questions.find_path("w", (0, 0), (1, 1, 1)), "goal"),
+        (lambda: questions.find_path("w", (0, 0), "ab"), "goal"),
+        (lambda: questions.find_path("w", (0, 0), (2**63, 0)), "goal"),
+        (lambda: questions.find_paths("w", [(0, 2**31)], (0, 0)), "starts"),
+        (lambda: questions.find_paths("w", [(0, 0)], (0, 0), sizes=[256]), "sizes"),
+        (lambda: questions.find_paths("w", [0, 0], (0, 0)), "starts"),
+        (lambda: questions.create_world("w", [[0, 256]]), "classes"),
+        (lambda: questions.create_world("w", [[0.5]]), "classes"),
+        (lambda: questions.create_world("w", [0]), "classes"),
+        (lambda: questions.create_world("w", [[0], [1, 2]]), "classes"),
+        (lambda: questions.edit_world("w", class_ids=-1), "class_ids"),
+        (lambda: questions.set_profile("w", "p", [1.0]), "costs"),
+    ],
+)
+def test_what_would_change_on_the_way_is_refused(make: Any, field: str) -> None:
+    with pytest.raises(InputError) as caught:
+        make()
+    assert caught.value.field == field
