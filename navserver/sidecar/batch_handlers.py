@@ -19,7 +19,11 @@ from navserver.service.requests import (
 from navserver.service.requests import Reply as ServiceReply
 from navserver.sidecar.movement_fields import search_options_of
 from navserver.sidecar.office import Call, Handler, Office
-from navserver.sidecar.path_handlers import failure_of, times_of
+from navserver.sidecar.path_handlers import (
+    failure_of,
+    refuse_what_is_not_offered,
+    times_of,
+)
 from navserver.sidecar.path_results import as_asked, smoothed
 from navserver.status import InputError
 from navserver.wire.errors import WireError
@@ -54,6 +58,7 @@ class _BatchCall:
     """
 
     def __init__(self, office: Office, call: Call) -> None:
+        refuse_what_is_not_offered(call)
         self._office = office
         self._call = call
         self._world = office.world_of(call)

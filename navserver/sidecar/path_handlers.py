@@ -64,11 +64,34 @@ def failure_of(reply: ServiceReply) -> InputError:
     )  # fmt: skip
 
 
+def refuse_what_is_not_offered(call: Call) -> None:
+    """Refuse options that this server does not carry out.
+
+    Parameters
+    ----------
+    call : Call
+        A path or a batch.
+
+    Raises
+    ------
+    WireError
+        ``unavailable``.
+    """
+    given = [name for name in ("blocked_cells", "ignored_cells") if name in call.arrays]
+    if call.fields["watch"]:
+        given.append("watch")
+    if given:
+        raise WireError(
+            "unavailable", given[0], True, "is not offered by this server", "leave it out"
+        )
+
+
 class _PathCall:
     """One ``path`` on its way."""
 
     def __init__(self, office: Office, call: Call) -> None:
         fields = call.fields
+        refuse_what_is_not_offered(call)
         self._office = office
         self._call = call
         self._agent: int | None = fields["agent"]
