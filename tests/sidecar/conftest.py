@@ -12,3 +12,11 @@ def direct() -> Iterator[Direct]:
     made = Direct()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def lasting() -> Iterator[Direct]:
+    """One for all examples of a property."""
+    made = Direct()
+    yield made
+    made.close()

@@ -16,12 +16,16 @@ from navserver.wire.errors import WireError
 from navserver.wire.questions import Question
 from navserver.wire.server_session import ServerSessions
 
+PATIENCE = 120.0
+"""Seconds after which something is certainly not going to happen."""
+
 
 class Direct:
     """A server, and clients of it that are numbered from 1."""
 
     def __init__(self, **scheduler: Any) -> None:
         self.now = 0.0
+        self._woken = threading.Event()
         self.log = io.StringIO()
         self.sessions = ServerSessions("instance", "test", CAPABILITIES)
         self.scheduler = Scheduler(Worlds(), **scheduler)
@@ -30,6 +34,7 @@ class Direct:
             self.scheduler,
             Logbook(self.log, as_json=True, level="debug"),
             clock=lambda: self.now,
+            wake=self._woken.set,
         )
         self.office.is_warm = True
         self.dispatch = Dispatch(self.office)
@@ -87,12 +92,11 @@ class Direct:
 
     def wait(self, number: int, connection: int = 1) -> list[Answer | WireError]:
         """Step until a request has its last answer."""
-        for _ in range(2000):
-            if not self.clients[connection].is_pending(number):
-                return self.answers.pop((connection, number))
-            threading.Event().wait(0.001)
+        while self.clients[connection].is_pending(number):
+            assert self._woken.wait(PATIENCE), "no answer"
+            self._woken.clear()
             self.step()
-        raise AssertionError("no answer")
+        return self.answers.pop((connection, number))
 
     def ask(self, question: Question[Any], connection: int = 1) -> Any:
         """Return what a question's answer is, or raise its error."""

@@ -43,34 +43,32 @@ rows = st.lists(
 )
 
 
-@given(rows, st.booleans(), st.booleans(), st.booleans())
+@given(rows=rows, own=st.booleans(), parts=st.booleans(), one_goal=st.booleans())
 def test_rows_are_answered_as_single_requests_are(
-    rows: list[Any], own: bool, parts: bool, one_goal: bool
+    lasting: Direct, rows: list[Any], own: bool, parts: bool, one_goal: bool
 ) -> None:
-    direct = city()
-    try:
-        starts = np.array([row[0] for row in rows], np.int32).reshape(-1, 2)
-        goals = np.array([row[1] for row in rows], np.int32).reshape(-1, 2)
-        if one_goal:
-            goals = np.array([[4, 4]], np.int32)
-        options: dict[str, Any] = {}
-        if own:
-            options = {"profiles": [r[2] for r in rows], "sizes": [r[3] for r in rows]}
-        question = find_paths("w", starts, goals, result="cells", parts=parts, **options)
-        paths = collected(question, direct.wait(direct.submit(question)), len(rows))
-        for i, (start, goal, profile, size) in enumerate(rows):
-            chosen = {"profile": profile, "size": size} if own else {}
-            goal = (4, 4) if one_goal else goal
-            single = direct.ask(find_path("w", start, goal, result="cells", **chosen))
-            status, cost, path = paths[i]
-            assert status == single.status
-            assert cost == pytest.approx(single.cost)
-            if single.found:
-                assert path[0] == list(start)
-                assert path[-1] == list(goal)
-                assert len(path) >= 1
-    finally:
-        direct.close()
+    if "w" not in lasting.office.worlds:
+        lasting.ask(create_world("w", CLASSES))
+        lasting.ask(set_profile("w", "swimmer", SWIMMER))
+    starts = np.array([row[0] for row in rows], np.int32).reshape(-1, 2)
+    goals = np.array([row[1] for row in rows], np.int32).reshape(-1, 2)
+    if one_goal:
+        goals = np.array([[4, 4]], np.int32)
+    options: dict[str, Any] = {}
+    if own:
+        options = {"profiles": [r[2] for r in rows], "sizes": [r[3] for r in rows]}
+    question = find_paths("w", starts, goals, result="cells", parts=parts, **options)
+    paths = collected(question, lasting.wait(lasting.submit(question)), len(rows))
+    for i, (start, goal, profile, size) in enumerate(rows):
+        chosen = {"profile": profile, "size": size} if own else {}
+        goal = (4, 4) if one_goal else goal
+        single = lasting.ask(find_path("w", start, goal, result="cells", **chosen))
+        status, cost, path = paths[i]
+        assert status == single.status
+        assert cost == pytest.approx(single.cost)
+        if single.found:
+            assert path[0] == list(start)
+            assert path[-1] == list(goal)
 
 
 def collected(question: Question[Any], answers: list[Any], n: int) -> dict[int, Any]:

@@ -44,30 +44,28 @@ def grid() -> Grid:
 cells = st.tuples(st.integers(-3, 12), st.integers(2, 13))
 
 
-@given(cells, cells, st.sampled_from(list(DiagonalMode)), st.sampled_from([1, 2]))
+@given(
+    start=cells,
+    goal=cells,
+    mode=st.sampled_from(list(DiagonalMode)),
+    size=st.sampled_from([1, 2]),
+)
 def test_paths_are_those_of_the_core(
-    start: tuple[int, int], goal: tuple[int, int], mode: DiagonalMode, size: int
+    lasting: Direct, start: tuple[int, int], goal: tuple[int, int], mode: DiagonalMode, size: int
 ) -> None:
-    direct = Direct()
-    try:
-        direct.ask(create_world("city", CLASSES, position=(-3, 2)))
-        direct.ask(set_profile("city", "walker", COSTS))
-        path = direct.ask(
-            find_path(
-                "city", start, goal, profile="walker", diagonal_mode=int(mode), size=size,
-                result="cells",
-            )
-        )  # fmt: skip
-        wanted = navserver.find_path(
-            grid(), start, goal, profile=Profile(COSTS), diagonal_mode=mode, size=size
-        )
-        assert path.status == wanted.status.name.lower()
-        assert path.cost == wanted.cost
-        assert path.length == wanted.length
-        assert path.path.tolist() == wanted.cells.tolist()
-        assert path.version == 1
-    finally:
-        direct.close()
+    if "city" not in lasting.office.worlds:
+        lasting.ask(create_world("city", CLASSES, position=(-3, 2)))
+        lasting.ask(set_profile("city", "walker", COSTS))
+    options = {"profile": "walker", "diagonal_mode": int(mode), "size": size}
+    path = lasting.ask(find_path("city", start, goal, result="cells", **options))
+    wanted = navserver.find_path(
+        grid(), start, goal, profile=Profile(COSTS), diagonal_mode=mode, size=size
+    )
+    assert path.status == wanted.status.name.lower()
+    assert path.cost == wanted.cost
+    assert path.length == wanted.length
+    assert path.path.tolist() == wanted.cells.tolist()
+    assert path.version == 1
 
 
 START, GOAL = (-3, 2), (12, 13)

@@ -151,31 +151,28 @@ def edits(draw: st.DrawFn) -> dict[str, Any]:
     return edit
 
 
-@given(edits())
-def test_edits_are_those_of_a_grid(edit: dict[str, Any]) -> None:
-    direct = Direct()
-    try:
-        direct.ask(create_world("w", width=6, height=6))
-        version = direct.ask(edit_world("w", **edit))
-        wanted = Grid.filled(6, 6)
-        shape = edit.get("size", (6, 6))[::-1] if "cells" not in edit else (-1,)
+@given(edit=edits())
+def test_edits_are_those_of_a_grid(lasting: Direct, edit: dict[str, Any]) -> None:
+    direct = lasting
+    direct.ask(create_world("w", width=6, height=6, replace=True))
+    version = direct.ask(edit_world("w", **edit))
+    wanted = Grid.filled(6, 6)
+    shape = edit.get("size", (6, 6))[::-1] if "cells" not in edit else (-1,)
 
-        def shaped(name: str) -> Any:
-            value = edit.get(name)
-            return value if value is None or np.ndim(value) == 0 else np.reshape(value, shape)
+    def shaped(name: str) -> Any:
+        value = edit.get(name)
+        return value if value is None or np.ndim(value) == 0 else np.reshape(value, shape)
 
-        layers = {"danger": shaped("values")} if "values" in edit else None
-        arguments = {"cell_scale": shaped("cell_scale"), "layers": layers}
-        if "cells" in edit:
-            wanted.set_cells(edit["cells"], shaped("class_ids"), **arguments)
-        elif "position" in edit:
-            wanted.set_rectangle(edit["position"], edit["size"], shaped("class_ids"), **arguments)
-        else:
-            wanted.set_all(shaped("class_ids"), **arguments)
-        assert version == wanted.version == 2
-        assert direct.ask(world_hash("w")) == wanted.map_hash()
-    finally:
-        direct.close()
+    layers = {"danger": shaped("values")} if "values" in edit else None
+    arguments = {"cell_scale": shaped("cell_scale"), "layers": layers}
+    if "cells" in edit:
+        wanted.set_cells(edit["cells"], shaped("class_ids"), **arguments)
+    elif "position" in edit:
+        wanted.set_rectangle(edit["position"], edit["size"], shaped("class_ids"), **arguments)
+    else:
+        wanted.set_all(shaped("class_ids"), **arguments)
+    assert version == wanted.version == 2
+    assert direct.ask(world_hash("w")) == wanted.map_hash()
 
 
 CELLS = np.zeros((2, 2), np.int32)
