@@ -77,7 +77,7 @@ def refuse_what_is_not_offered(call: Call) -> None:
     WireError
         ``unavailable``.
     """
-    given = [name for name in ("blocked_cells", "ignored_cells") if name in call.arrays]
+    given: list[str] = [name for name in ("blocked_cells", "ignored_cells") if name in call.arrays]
     if call.fields["watch"]:
         given.append("watch")
     if given:
