@@ -140,6 +140,8 @@ def test_a_client_that_does_not_read_is_cut_and_nobody_else_is(
     monkeypatch.setattr(server_module, "_NOT_READING_SECONDS", 0.5)
     with serving(workers=1) as running, running.client() as other:
         other.ask(create_world("w", width=512, height=512))
+        # Where it is yet to be compiled, heartbeats would end the connection first.
+        other.ask(flow_field("w", [(0, 0)]))
         with raw_dealer(running.info.port, running.info.token, RCVHWM=1, RCVBUF=4096) as dealer:
             dealer.send_multipart(encode_request("hello", 1, {"session": "deaf", "protocol": 1}))
             dealer.recv_multipart()
