@@ -15,19 +15,18 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import zmq
 
 from navserver import __version__
-from navserver.search.grid import Grid
 from navserver.service.path_queue import Lane
 from navserver.service.scheduler import Scheduler
-from navserver.service.world import Worlds
+from navserver.service.world import World, Worlds
 from navserver.sidecar.connection_file import ConnectionInfo, new_token
 from navserver.sidecar.dispatch import CAPABILITIES, Dispatch
 from navserver.sidecar.lifeline import IdleTimer, ParentWatch, watch_stdin
@@ -74,8 +73,10 @@ class ServerSettings:  # numpydoc ignore=PR02
         What clients must know; empty makes one.
     workers : int or None
         Threads that search; None leaves two cores to the game.
-    maps : mapping of str to Grid
-        Worlds to begin with.
+    worlds : sequence of World
+        Those to begin with.
+    snapshot_file : Path or None
+        Where snapshots are saved.
     parent_pid : int or None
         End when this process has ended.
     stdin_eof : bool
@@ -88,7 +89,8 @@ class ServerSettings:  # numpydoc ignore=PR02
     ipc: str | None = None
     token: str = ""
     workers: int | None = None
-    maps: Mapping[str, Grid] = field(default_factory=dict)
+    worlds: Sequence[World] = ()
+    snapshot_file: Path | None = None
     parent_pid: int | None = None
     stdin_eof: bool = False
     idle_timeout: float | None = None
@@ -124,6 +126,7 @@ class Server:
         self._office = Office(
             self._sessions, scheduler, logbook, clock=self._clock, wake=self._wake
         )
+        self._office.snapshot_file = settings.snapshot_file
         self._dispatch = Dispatch(self._office)
         self._workers = Workers(scheduler, self._clock, logbook)
         self._context = zmq.Context()
@@ -206,8 +209,8 @@ class Server:
         if settings.stdin_eof:
             watch_stdin(lambda: self.end("stdin_ended"))
         self._office.warm_up()
-        for name, grid in settings.maps.items():
-            self._office.add_world_aside(name, grid)
+        for world in settings.worlds:
+            self._office.add_world_aside(world)
         self._workers.start(default_workers() if settings.workers is None else settings.workers)
         next_look = self._clock()
         with _signals(self.end, self._waker):

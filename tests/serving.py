@@ -21,7 +21,7 @@ from navserver.sidecar.connection_file import ConnectionInfo
 from navserver.sidecar.logbook import Logbook
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-PATIENCE = 120.0
+PATIENCE = 600.0
 """Seconds after which something is certainly not going to happen."""
 
 

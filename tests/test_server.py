@@ -18,6 +18,7 @@ from navserver import server as server_module
 from navserver.client import Client, ServerUnavailableError
 from navserver.search.grid import Grid
 from navserver.server import Server, ServerSettings
+from navserver.service.world import World
 from navserver.sidecar.logbook import Logbook
 from navserver.status import InputError
 from navserver.wire.codec import decode_message
@@ -271,8 +272,8 @@ def test_a_local_socket_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 
 def test_worlds_to_begin_with_are_there() -> None:
-    grid = Grid.filled(9, 9)
-    with serving(workers=1, maps={"start": grid}) as running, running.client() as client:
+    world = World("start", Grid.filled(9, 9))
+    with serving(workers=1, worlds=[world]) as running, running.client() as client:
         info = client.ask(world_info("start"))
         assert (info["width"], info["version"]) == (9, 1)
         assert client.ask(find_path("start", (0, 0), (8, 8))).found

@@ -131,7 +131,7 @@ def test_until_kernels_are_compiled_edits_are_made_aside() -> None:
 def test_worlds_of_the_server_itself_are_waited_for() -> None:
     direct = Direct()
     direct.client()
-    direct.office.add_world_aside("start", Grid.filled(4, 4))
+    direct.office.add_world_aside(World("start", Grid.filled(4, 4)))
     assert direct.ask(world_info("start"))["width"] == 4
     assert direct.ask(find_path("start", (0, 0), (3, 3))).found
     direct.close()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from navserver.service.path_validity import BreakReason
 from navserver.wire import limits
 from navserver.wire.codec import DTYPES, decode_message
 from navserver.wire.errors import WireError
@@ -91,7 +92,7 @@ def test_numbers_in_the_text_are_those_of_the_code() -> None:
         assert f"{index} `{status}`" in text
     for index, source in enumerate(SOURCES):
         assert f"{index} `{source}`" in text
-    assert len(REASONS) == 3
+    assert tuple(reason.word for reason in BreakReason) == REASONS
     for code in ERROR_CODES:
         assert f"| `{code}` |" in DOCUMENT
     assert (limits.MAX_HEADER_BYTES, limits.MAX_FRAME_BYTES) == (64 << 10, 64 << 20)

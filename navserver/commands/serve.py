@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import ipaddress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from navserver.commands.arguments import as_number, as_positive
 from navserver.status import InputError
+
+if TYPE_CHECKING:
+    from navserver.service.world import World
 
 __all__ = ["add_to", "run"]
 
@@ -50,6 +53,12 @@ def add_to(commands: Any) -> None:
         "--workers", type=as_positive, metavar="N", help="threads that search; default: all cores "
         "but two"
     )  # fmt: skip
+    parser.add_argument(
+        "--restore",
+        type=Path,
+        metavar="FILE",
+        help="begin with the worlds of this snapshot, if there is one; snapshots are saved to it",
+    )
     parser.add_argument("--log-json", action="store_true", help="log as JSON, one object a line")
     parser.add_argument(
         "--parent-pid", type=as_positive, metavar="PID", help="end when this process has ended"
@@ -86,22 +95,17 @@ def run(arguments: argparse.Namespace) -> int:
             "idle-timeout", arguments.idle_timeout, "is no time", "give seconds above 0"
         )
     # Slow to import, and not needed to find a mistake in the arguments.
-    from navserver.maps.loading import load_map  # noqa: PLC0415
     from navserver.server import Server, ServerSettings  # noqa: PLC0415
     from navserver.sidecar.connection_file import ConnectionInfo  # noqa: PLC0415
     from navserver.sidecar.logbook import Logbook  # noqa: PLC0415
 
-    maps = {}
-    for file in arguments.maps:
-        name = file.removeprefix("builtin:") if file.startswith("builtin:") else Path(file).stem
-        if name in maps:
-            raise InputError("map", file, f"is a second world named {name}", "rename the file")
-        maps[name] = load_map(file)
+    worlds = _worlds_of(arguments)
     settings = ServerSettings(
         port=arguments.port,
         ipc=arguments.ipc,
         workers=arguments.workers,
-        maps=maps,
+        worlds=worlds,
+        snapshot_file=arguments.restore,
         parent_pid=arguments.parent_pid,
         stdin_eof=arguments.stdin_eof,
         idle_timeout=arguments.idle_timeout,
@@ -118,6 +122,22 @@ def run(arguments: argparse.Namespace) -> int:
         server.close()
         if file is not None:
             ConnectionInfo.remove(file, server.instance)
+
+
+def _worlds_of(arguments: argparse.Namespace) -> list[World]:
+    from navserver.maps.loading import load_map  # noqa: PLC0415
+    from navserver.service.snapshot import load_worlds  # noqa: PLC0415
+    from navserver.service.world import World  # noqa: PLC0415
+
+    worlds: dict[str, World] = {}
+    if arguments.restore is not None and arguments.restore.exists():
+        worlds = {world.name: world for world in load_worlds(arguments.restore)}
+    for file in arguments.maps:
+        name = file.removeprefix("builtin:") if file.startswith("builtin:") else Path(file).stem
+        if name in worlds:
+            raise InputError("map", file, f"is a second world named {name}", "rename the file")
+        worlds[name] = World(name, load_map(file))
+    return list(worlds.values())
 
 
 def _check_host(host: str) -> None:

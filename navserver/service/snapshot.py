@@ -30,6 +30,7 @@ MAGIC = b"navserver snapshot 1\n"
 DIGEST_SIZE = 32
 MAX_HEADER = 1 << 24
 MAX_LAYERS = 256
+MAX_LINEAGE = 64
 MAX_VERSION = 1 << 53
 
 
@@ -62,6 +63,7 @@ def pack_worlds(worlds: Iterable[World]) -> bytes:
             described.append(
                 {
                     "name": world.name,
+                    "lineage": world.lineage,
                     "version": grid.version,
                     "width": grid.width,
                     "height": grid.height,
@@ -168,7 +170,10 @@ def _unpack_world(described: dict[str, Any], reader: _Reader) -> World:
     grid.version = described["version"]
     if not (isinstance(grid.version, int) and 1 <= grid.version <= MAX_VERSION):
         raise ValueError(f"{grid.version!r} is no version")
-    world = World(described["name"], grid)
+    lineage = described["lineage"]
+    if not (isinstance(lineage, str) and 0 < len(lineage) <= MAX_LINEAGE):
+        raise ValueError(f"{lineage!r} is no lineage")
+    world = World(described["name"], grid, lineage)
     for name, costs in described["profiles"].items():
         world.set_profile(name, Profile([np.inf if cost is None else cost for cost in costs]))
     return world

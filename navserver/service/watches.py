@@ -230,6 +230,11 @@ class Watches:
                 self._remove(key)
                 self._tell(key, version, Break(0, BreakReason.WORLD_REMOVED))
 
+    @property
+    def has_broken(self) -> bool:
+        """Whether `take` would return anything."""
+        return bool(self._invalid)
+
     def take(self) -> list[PathInvalid]:
         """Return what has broken since the last call.
 

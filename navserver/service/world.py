@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -42,6 +43,8 @@ class World:
         What clients call it.
     grid : Grid
         The map; from now on nobody else may edit it.
+    lineage : str, optional
+        Names this life of the world, within which versions compare; a random one by default.
 
     Examples
     --------
@@ -52,7 +55,7 @@ class World:
     2
     """
 
-    def __init__(self, name: str, grid: Grid) -> None:
+    def __init__(self, name: str, grid: Grid, lineage: str | None = None) -> None:
         if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
             raise InputError(
                 "name", name, "is not a world's name", f"give 1 to {MAX_NAME} characters"
@@ -60,6 +63,8 @@ class World:
         if not isinstance(grid, Grid):
             raise InputError("grid", type(grid), "is not a Grid", "make one of the map first")
         self.name = name
+        self.lineage = secrets.token_hex(8) if lineage is None else lineage
+        """Names this life of the world: another world of its name has another one."""
         self.replicas = Replicas(grid)
         """The map in as many versions as are being searched."""
         self.rates = Rates()

@@ -19,11 +19,7 @@ from navserver.service.requests import (
 from navserver.service.requests import Reply as ServiceReply
 from navserver.sidecar.movement_fields import search_options_of
 from navserver.sidecar.office import Call, Handler, Office
-from navserver.sidecar.path_handlers import (
-    failure_of,
-    refuse_what_is_not_offered,
-    times_of,
-)
+from navserver.sidecar.path_handlers import failure_of, times_of
 from navserver.sidecar.path_results import as_asked, smoothed
 from navserver.status import InputError
 from navserver.wire.errors import WireError
@@ -58,7 +54,6 @@ class _BatchCall:
     """
 
     def __init__(self, office: Office, call: Call) -> None:
-        refuse_what_is_not_offered(call)
         self._office = office
         self._call = call
         self._world = office.world_of(call)
@@ -70,6 +65,7 @@ class _BatchCall:
         self._cost = np.full(n, np.inf)
         self._length = np.full(n, np.inf)
         self._counts = np.zeros(n, np.int64)
+        self._watch = np.zeros(n, np.uint32)
         self._parts: list[tuple[Rows, NDArray[np.int32]]] = []
         self._wait_us = self._search_us = 0.0
         self._untold: list[Rows] = []
@@ -167,6 +163,8 @@ class _BatchCall:
         self._source[rows] = reply.used[is_new]
         self._cost[rows] = reply.cost[is_new]
         self._length[rows] = reply.length[is_new]
+        if self._call.fields["watch"]:
+            self._watch_paths(group, reply, is_new)
         cells, offsets = smoothed(
             self._world, group.options.movement, self._call.fields["smoothing"], reply.cells,
             reply.offsets, reply.map_version,
@@ -178,6 +176,13 @@ class _BatchCall:
         self._counts[rows] = counts
         self._parts.append((rows, cells))
         self._note(rows)
+
+    def _watch_paths(self, group: _Group, reply: BatchReply, is_new: NDArray[np.bool_]) -> None:
+        session, movement = self._call.session, group.options.movement
+        for place in np.flatnonzero(is_new & (np.diff(reply.offsets) > 0)).tolist():
+            self._watch[group.rows[place]] = self._office.watch(
+                session, self._world, movement, reply.path(place)
+            )
 
     def _note(self, rows: Rows) -> None:
         """Take note that rows have ended."""
@@ -231,7 +236,9 @@ class _BatchCall:
     def _arrays(
         self, rows: Any, offsets: NDArray[np.int64], cells: NDArray[np.int32]
     ) -> dict[str, NDArray[Any]]:
+        watches = {"watches": self._watch[rows]} if self._call.fields["watch"] else {}
         return {
+            **watches,
             "statuses": self._status[rows],
             "sources": self._source[rows],
             "versions": self._version[rows].astype(np.uint32),

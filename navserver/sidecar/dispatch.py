@@ -9,14 +9,22 @@ from navserver.sidecar.office import Call, Handler, Office
 from navserver.sidecar.path_handlers import PATH_HANDLERS
 from navserver.sidecar.query_handlers import QUERY_HANDLERS
 from navserver.sidecar.server_handlers import SERVER_HANDLERS, LogListeners
+from navserver.sidecar.snapshot_handlers import SNAPSHOT_HANDLERS
+from navserver.sidecar.watch_handlers import WATCH_HANDLERS
 from navserver.sidecar.world_handlers import WORLD_HANDLERS
 from navserver.wire.server_session import Asked, Began, Ended
 
 __all__ = ["CAPABILITIES", "Dispatch"]
 
 _HANDLERS: Mapping[str, Handler] = {
-    **SERVER_HANDLERS, **BATCH_HANDLERS, **WORLD_HANDLERS, **PATH_HANDLERS, **QUERY_HANDLERS
-}  # fmt: skip
+    **SERVER_HANDLERS,
+    **SNAPSHOT_HANDLERS,
+    **WORLD_HANDLERS,
+    **WATCH_HANDLERS,
+    **PATH_HANDLERS,
+    **BATCH_HANDLERS,
+    **QUERY_HANDLERS,
+}
 
 CAPABILITIES = sorted([*_HANDLERS, "hello", "log"])
 """Types of the messages that the server takes."""
@@ -66,6 +74,7 @@ class Dispatch:
         for call in held or ():
             self._carry_out(call)
         is_answered = office.deliver_replies()
+        office.tell_broken_paths()
         self._log.hand_on()
         return is_answered or held is not None
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from navserver._jit import warm_up
-from navserver.search.grid import Grid
+from navserver.search.movement import Movement
 from navserver.service.requests import Reply as ServiceReply
 from navserver.service.requests import Request as ServiceRequest
 from navserver.service.scheduler import Scheduler
+from navserver.service.watches import PathInvalid
 from navserver.service.world import World, Worlds
 from navserver.sidecar.agents import Agents
 from navserver.sidecar.logbook import Logbook
@@ -29,6 +31,7 @@ from navserver.wire.server_session import ServerSessions, Session
 __all__ = ["Call", "Deliver", "Handler", "Office", "Result"]
 
 _THREADS = 2
+_MOST_WATCHES = (1 << 32) - 1
 
 T = TypeVar("T")
 
@@ -79,7 +82,7 @@ class _Finished(NamedTuple):
 
 class _Made(NamedTuple):
     name: str
-    outcome: Future[World]
+    outcome: Future[list[World]]
 
 
 class _Progress(NamedTuple):
@@ -129,8 +132,9 @@ class Office:
         """Whose requests are the newest of their agents."""
         self.owned: dict[str, Session] = {}
         """The worlds that end with a session."""
-        self.lineages: dict[str, str] = {}
-        """What names the life of each world."""
+        self.snapshot_file: Path | None = None
+        """Where snapshots are saved, if the server was told."""
+        self._watch_numbers: dict[Session, int] = {}
         self._wake = wake
         self._aside = ThreadPoolExecutor(_THREADS, thread_name_prefix="navserver-aside")
         self._events: SimpleQueue[_Finished | _Made | _Progress] = SimpleQueue()
@@ -328,7 +332,6 @@ class Office:
     def _take_world(self, made: _Made) -> deque[Call]:
         error = made.outcome.exception()
         if error is None:
-            self.begin_lineage(made.name)
             self.logbook.note("info", "world_created", world=made.name)
         else:
             self.logbook.note("error", "world_failed", world=made.name, error=str(error))
@@ -358,19 +361,17 @@ class Office:
         self.answer(call, result)
         return deque() if call.world is None else self._busy.pop(call.world)
 
-    def add_world_aside(self, name: str, grid: Grid) -> None:
+    def add_world_aside(self, world: World) -> None:
         """Make a world without being asked by a client; calls for it wait until it is there.
 
         Parameters
         ----------
-        name : str
-            One that is not taken.
-        grid : Grid
-            Its map.
+        world : World
+            One that nobody knows yet.
         """
-        self._busy[name] = deque()
-        made = self._aside.submit(self.worlds.add, name, grid)
-        made.add_done_callback(lambda outcome: self._note(_Made(name, outcome)))
+        self._busy[world.name] = deque()
+        made = self._aside.submit(self.worlds.replace, [world])
+        made.add_done_callback(lambda outcome: self._note(_Made(world.name, outcome)))
 
     def warm_up(self) -> None:
         """Compile every kernel in another thread, and tell all sessions how far it is."""
@@ -417,22 +418,6 @@ class Office:
             )  # fmt: skip
         return self.worlds[name]
 
-    def begin_lineage(self, name: str) -> str:
-        """Give a world that was made a name for its life.
-
-        Parameters
-        ----------
-        name : str
-            The world.
-
-        Returns
-        -------
-        str
-            64 random bits in hex.
-        """
-        self.lineages[name] = secrets.token_hex(8)
-        return self.lineages[name]
-
     def remove_world(self, name: str, now: float) -> None:
         """End a world and what waits for it.
 
@@ -443,10 +428,90 @@ class Office:
         now : float
             The time.
         """
-        world = self.worlds.remove(name)
-        self.owned.pop(name, None)
-        self.lineages.pop(name, None)
+        self.leave_world(self.worlds.remove(name), now)
+
+    def leave_world(self, world: World, now: float) -> None:
+        """End what waits for a world that has been removed or replaced.
+
+        Parameters
+        ----------
+        world : World
+            Which.
+        now : float
+            The time.
+        """
+        self.owned.pop(world.name, None)
         self.scheduler.drop_world(world, now)
+        self._tell_broken(world)
+
+    # Watches
+
+    def watch(
+        self, session: Session, world: World, movement: Movement, cells: NDArray[np.int32]
+    ) -> int:
+        """Watch a path for a session.
+
+        Parameters
+        ----------
+        session : Session
+            Who is told.
+        world : World
+            Where.
+        movement : Movement
+            Who walks.
+        cells : int32 array (n, 2)
+            The path.
+
+        Returns
+        -------
+        int
+            What the session calls the watch, from 1.
+
+        Raises
+        ------
+        InputError
+            If that is no path, or too much is watched.
+        """
+        number = self._watch_numbers.get(session, 0) % _MOST_WATCHES + 1
+        world.watch(session, number, movement, cells)
+        self._watch_numbers[session] = number
+        return number
+
+    def unwatch(self, session: Session, watches: Iterable[int]) -> None:
+        """End watches of a session.
+
+        Parameters
+        ----------
+        session : Session
+            Whose.
+        watches : iterable of int
+            Which; others are passed over.
+        """
+        numbers = list(watches)
+        for world in self.worlds:
+            world.watches.remove(session, numbers)
+
+    def tell_broken_paths(self) -> None:
+        """Tell which watched paths edits have broken."""
+        for world in self.worlds:
+            if world.watches.has_broken:
+                self._tell_broken(world)
+
+    def _tell_broken(self, world: World) -> None:
+        by_session: dict[Any, list[PathInvalid]] = {}
+        for broken in world.watches.take():
+            by_session.setdefault(broken.owner, []).append(broken)
+        for session, broken_paths in by_session.items():
+            columns = list(zip(*broken_paths, strict=True))
+            arrays = {
+                "watches": np.array(columns[1], np.uint32),
+                "indices": np.array(columns[3], np.uint32),
+                "reasons": np.array(columns[4], np.uint8),
+            }
+            fields = {"world": world.name, "version": max(columns[2])}
+            self.sessions.push(session, "path_invalid", fields, arrays)
+
+    # Sessions
 
     def end_session(self, session: Session, now: float) -> None:
         """Stop what a session has asked for and remove what it owns.
@@ -459,6 +524,9 @@ class Office:
             The time.
         """
         self.scheduler.drop_client(session, now)
+        self._watch_numbers.pop(session, None)
+        for world in self.worlds:
+            world.watches.remove_owner(session)
         for name in [name for name, owner in self.owned.items() if owner is session]:
             if name in self.worlds and name not in self._busy:
                 self.remove_world(name, now)

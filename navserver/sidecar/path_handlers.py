@@ -64,34 +64,11 @@ def failure_of(reply: ServiceReply) -> InputError:
     )  # fmt: skip
 
 
-def refuse_what_is_not_offered(call: Call) -> None:
-    """Refuse options that this server does not carry out.
-
-    Parameters
-    ----------
-    call : Call
-        A path or a batch.
-
-    Raises
-    ------
-    WireError
-        ``unavailable``.
-    """
-    given: list[str] = [name for name in ("blocked_cells", "ignored_cells") if name in call.arrays]
-    if call.fields["watch"]:
-        given.append("watch")
-    if given:
-        raise WireError(
-            "unavailable", given[0], True, "is not offered by this server", "leave it out"
-        )
-
-
 class _PathCall:
     """One ``path`` on its way."""
 
     def __init__(self, office: Office, call: Call) -> None:
         fields = call.fields
-        refuse_what_is_not_offered(call)
         self._office = office
         self._call = call
         self._agent: int | None = fields["agent"]
@@ -107,6 +84,8 @@ class _PathCall:
             fields["start"],
             fields["goal"],
             self._options,
+            blocked_cells=call.arrays.get("blocked_cells"),
+            ignored_cells=call.arrays.get("ignored_cells"),
         )
         office.submit(call, request, self._deliver)
         if self._agent is not None:
@@ -132,11 +111,18 @@ class _PathCall:
             fields["expanded"] = found.metrics.expanded
             if math.isfinite(found.cost):
                 fields["cost"], fields["length"] = found.cost, found.length
+                fields["watch"] = self._watch(found.cells)
                 arrays = self._path(found.cells, reply.map_version)
         status = _STATUS[reply.outcome]
         if self._is_superseded and reply.outcome is Outcome.CANCELLED:
             status = _STATUS[Outcome.SUPERSEDED]
         office.answer(call, Reply(status, fields, arrays, reply.map_version, *times_of(reply)))
+
+    def _watch(self, cells: NDArray[np.int32]) -> int | None:
+        if not self._call.fields["watch"]:
+            return None
+        session, movement = self._call.session, self._options.movement
+        return self._office.watch(session, self._world, movement, cells)
 
     def _path(self, cells: NDArray[np.int32], version: int) -> dict[str, NDArray[Any]]:
         fields, world = self._call.fields, self._world

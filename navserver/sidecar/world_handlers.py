@@ -27,30 +27,29 @@ _INLINE_MAP = 512 * 512
 def _create(office: Office, call: Call) -> None:
     fields = call.fields
     name = fields["world"]
-    replaced = name in office.worlds
-    if replaced and not fields["replace"]:
+    is_replacing = name in office.worlds
+    if is_replacing and not fields["replace"]:
         raise WireError(
             "world_exists", "world", name, "is there already",
             "choose another name, or set replace",
         )  # fmt: skip
-    if not replaced:
+    if not is_replacing:
         _check_room(office, fields["width"], fields["height"])
 
-    def make() -> World:
-        grid = _grid_of(call)
-        if replaced:
-            old = office.worlds.remove(name)
-            office.scheduler.drop_world(old, office.clock())
-        return office.worlds.add(name, grid)
+    def make() -> tuple[World, list[World]]:
+        world = World(name, _grid_of(call))
+        return world, office.worlds.replace([world])
 
-    def finish(world: World) -> Reply:
-        office.owned.pop(name, None)
+    def finish(made: tuple[World, list[World]]) -> Reply:
+        world, former = made
+        for old in former:
+            office.leave_world(old, office.clock())
         if fields["owned"]:
             office.owned[name] = call.session
         office.logbook.note(
             "info", "world_created", world=name, width=fields["width"], height=fields["height"]
         )
-        return Reply("ok", {"lineage": office.begin_lineage(name)}, {}, world.version)
+        return Reply("ok", {"lineage": world.lineage}, {}, world.version)
 
     office.run_aside(call, make, finish)
 
@@ -205,7 +204,7 @@ def _info(office: Office, call: Call) -> Reply:
     world = office.world_of(call)
     info = world.info()
     fields = {
-        "lineage": office.lineages[world.name],
+        "lineage": world.lineage,
         "width": info["width"],
         "height": info["height"],
         "position": info["region_position"],

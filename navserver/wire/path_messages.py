@@ -50,7 +50,7 @@ PATH_STATUSES = (
 SOURCES = ("nothing", "search", "field", "cache", "coalesced", "islands")
 """What a path came from; batches tell the index."""
 
-REASONS = ("blocked", "corner", "world_removed")
+REASONS = ("blocked", "corner", "world_removed", "narrow")
 """Why a watched path is broken; the event tells the index."""
 
 
@@ -244,7 +244,7 @@ PATH_INVALID = Event(
             Array("indices", "u32", ("n",), "the first entry of each path's cells that cannot be "
                   "reached any more"),
             Array("reasons", "u8", ("n",), "index into the reasons: 0 the cell is blocked, 1 the "
-                  "step to it cuts a corner, 2 the world was removed"),
+                  "step to it cuts a corner, 2 the world was removed, 3 the body no longer fits"),
         ),
     ),
 )  # fmt: skip

@@ -16,7 +16,7 @@ from navserver.wire.errors import WireError
 from navserver.wire.questions import Question
 from navserver.wire.server_session import ServerSessions
 
-PATIENCE = 120.0
+PATIENCE = 600.0
 """Seconds after which something is certainly not going to happen."""
 
 
@@ -92,11 +92,13 @@ class Direct:
 
     def wait(self, number: int, connection: int = 1) -> list[Answer | WireError]:
         """Step until a request has its last answer."""
-        while self.clients[connection].is_pending(number):
-            assert self._woken.wait(PATIENCE), "no answer"
-            self._woken.clear()
+        for _ in range(int(PATIENCE / 0.1)):
             self.step()
-        return self.answers.pop((connection, number))
+            if not self.clients[connection].is_pending(number):
+                return self.answers.pop((connection, number))
+            self._woken.wait(0.1)
+            self._woken.clear()
+        raise AssertionError("no answer")
 
     def ask(self, question: Question[Any], connection: int = 1) -> Any:
         """Return what a question's answer is, or raise its error."""

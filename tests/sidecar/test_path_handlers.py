@@ -163,6 +163,19 @@ def test_what_cannot_be_is_named(city: Direct, change: dict[str, Any], field: st
     assert not city.office._waiting
 
 
+def test_cells_of_its_own_hold_for_one_path(city: Direct) -> None:
+    city.ask(create_world("hall", [[0, 0, 0], [0, 255, 0]]))
+    around = find_path("hall", (0, 0), (2, 0), blocked_cells=[(1, 0)])
+    assert city.ask(around).status == "unreachable"
+    through = find_path(
+        "hall", (0, 1), (2, 1), ignored_cells=[(1, 1)], result="cells", diagonal_mode=1
+    )
+    assert city.ask(through).path.tolist() == [[0, 1], [1, 1], [2, 1]]
+    assert city.ask(find_path("hall", (0, 0), (2, 0))).cost == 2.0
+    with pytest.raises(WireError, match="blocked_cells"):
+        city.ask(find_path("hall", (0, 0), (2, 0), blocked_cells=[(9, 9)]))
+
+
 def test_an_unknown_world_is_named(city: Direct) -> None:
     with pytest.raises(WireError, match="city") as caught:
         city.ask(find_path("town", START, GOAL))
