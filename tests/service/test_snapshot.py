@@ -52,6 +52,7 @@ def test_profiles_regions_and_transforms_come_back() -> None:
     assert restored.profiles == world.profiles
     for name in ("version", "region_position", "transform", "layers", "has_cell_scale"):
         assert restored.info()[name] == world.info()[name]
+    assert restored.lineage == world.lineage
     assert restored.set_cells([(0, 3)], 0).version == 3
 
 
@@ -78,7 +79,7 @@ BLOB = zlib.compress(bytes(6))
 
 def header(**changes: Any) -> Any:
     world = {
-        "name": "map", "version": 4, "width": 3, "height": 2, "region_position": [0, 0],
+        "name": "map", "lineage": "5f", "version": 4, "width": 3, "height": 2, "region_position": [0, 0],
         "transform": [[1, 0, 0], [0, 1, 0]], "profiles": {},
         "arrays": [{"name": "classes", "bytes": len(BLOB)}],
     }  # fmt: skip
@@ -87,7 +88,8 @@ def header(**changes: Any) -> Any:
 
 def test_a_header_by_hand_is_accepted() -> None:
     [world] = unpack_worlds(signed(header(), BLOB))
-    assert (world.name, world.version, world.info()["width"]) == ("map", 4, 3)
+    assert (world.name, world.lineage, world.version) == ("map", "5f", 4)
+    assert world.info()["width"] == 3
 
 
 @pytest.mark.parametrize(
@@ -110,6 +112,9 @@ def test_a_header_by_hand_is_accepted() -> None:
         (header(profiles={"boat": [1.0]}), BLOB),
         (header(profiles={"boat": [-1.0] * 256}), BLOB),
         (header(version="x"), BLOB),
+        (header(lineage=""), BLOB),
+        (header(lineage="5" * 65), BLOB),
+        (header(lineage=5), BLOB),
         (header(version=0), BLOB),
         (header(), b"no deflate"[: len(BLOB)].ljust(len(BLOB))),
         (header(), BLOB + b"more"),
