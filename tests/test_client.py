@@ -100,10 +100,11 @@ def test_an_overload_is_no_answer(client: Client, shared: Serving) -> None:
 
 
 def test_a_timeout_gives_the_request_up(client: Client) -> None:
-    classes = np.zeros((1024, 1024), np.uint8)
-    classes[:, 512] = 255
-    client.ask(create_world("wall", classes, replace=True))
-    question = trace("wall", (0, 0), (1023, 0), capacity=1)
+    # A search of tens of milliseconds at the least, on any machine.
+    classes = np.zeros((4096, 4096), np.uint8)
+    classes[:, 2048] = 255
+    client.ask(create_world("wall", classes, replace=True), timeout=60.0)
+    question = trace("wall", (0, 0), (4095, 0), capacity=1)
     with pytest.raises(RequestTimeoutError, match=r"0\.001 s"):
         client.ask(question, timeout=0.001)
     assert client.ask(find_path("city", (0, 0), (9, 9))).found
