@@ -79,7 +79,8 @@ BLOB = zlib.compress(bytes(6))
 
 def header(**changes: Any) -> Any:
     world = {
-        "name": "map", "lineage": "5f", "version": 4, "width": 3, "height": 2, "region_position": [0, 0],
+        "name": "map", "lineage": "5f", "version": 4, "width": 3, "height": 2,
+        "region_position": [0, 0],
         "transform": [[1, 0, 0], [0, 1, 0]], "profiles": {},
         "arrays": [{"name": "classes", "bytes": len(BLOB)}],
     }  # fmt: skip
