@@ -54,7 +54,7 @@ _NOT_READING_SECONDS = 10.0
 _MOST_BYTES_HELD = 256 << 20
 _FIRST_RETRY_SECONDS, _LAST_RETRY_SECONDS = 0.001, 0.02
 _HOUSEKEEPING_SECONDS = 1.0
-_DRAIN_SECONDS = 3.0
+_DRAIN_SECONDS, _FLUSH_SECONDS = 3.0, 1.0
 _LINGER_MS = 500
 _ZERO_COPY_BYTES = 1 << 16
 
@@ -327,7 +327,11 @@ class Server:
             self._scheduler.drop_client(session, self._clock())
         self._turn(0.0)
         self._sessions.end_all("start it again, or wait until somebody does")
+        end = self._clock() + _FLUSH_SECONDS
         self._post.send()
+        while self._post.is_holding and self._clock() < end:
+            time.sleep(_FIRST_RETRY_SECONDS)
+            self._post.send()
 
     def close(self) -> None:
         """Give sockets and threads back; `run` does so at its end."""
@@ -392,6 +396,11 @@ class _Post:
         self._logbook = logbook
         self._clock = clock
         self._held: dict[Any, _Held] = {}
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether some client has not taken everything."""
+        return bool(self._held)
 
     @property
     def retry_at(self) -> float:
