@@ -246,7 +246,8 @@ def nearest_velocity(
             f"half_planes[{i}]", tuple(planes[i].tolist()), "is hard and forbids to stand still",
             "give it a c of 0 or less, or count it as not hard",
         )  # fmt: skip
-    return nearest_velocity_(planes, int(n_hard), speed, aim_x, aim_y, np.empty_like(planes))
+    x, y = nearest_velocity_(planes, int(n_hard), speed, aim_x, aim_y, np.empty_like(planes))
+    return float(x), float(y)
 
 
 def _checked_half_planes(half_planes: ArrayLike) -> NDArray[np.float64]:

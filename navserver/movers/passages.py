@@ -157,7 +157,7 @@ def trace_passage_(ground: Ground, cell: int) -> tuple[int, int, int]:
 @inlined
 def bucket_of_(claims: Claims, passage: int) -> int:
     """Return the list of a passage."""
-    return (passage * 2654435761) & (claims.heads.size - 1)
+    return (np.int64(passage) * 2654435761) & (claims.heads.size - 1)
 
 
 @subkernel

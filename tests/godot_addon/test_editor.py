@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.godot
 
 PROBE = Path(__file__).parent / "probe"
+# That it ends by itself; how soon hangs on what else the machine does.
+SOON = 30.0
 CONNECTION = Path(".godot", "editor", "navserver_connection.json")
 
 
@@ -160,7 +162,7 @@ def test_the_sidecar_ends_with_the_editor(
         pid = running.sidecar_pid()
         assert is_running(pid)
         running.process.send_signal(number)
-        assert wait_until(lambda: not is_running(pid), 3.0)
+        assert wait_until(lambda: not is_running(pid), SOON)
 
 
 @pytest.mark.usefixtures("compiled")
@@ -173,7 +175,7 @@ def test_the_sidecar_ends_with_the_editor_while_a_game_runs(godot: Path, tmp_pat
         try:
             running.wait_for("GAME READY")
             running.process.send_signal(signal.SIGKILL)
-            assert wait_until(lambda: not is_running(pid), 3.0)
+            assert wait_until(lambda: not is_running(pid), SOON)
             # The game starts one of its own, which ends with the game.
             running.wait_for("GAME STARTING")
             assert is_running(game)

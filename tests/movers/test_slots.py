@@ -42,8 +42,11 @@ def wall_gap(walkable: set[Cell], point: NDArray[Any], reach: int = 3) -> float:
     return min(gaps, default=math.inf)
 
 
+@pytest.mark.slow
 @given(st.data())
-def test_slots_are_apart_clear_of_walls_reachable_and_the_nearest(data: st.DataObject) -> None:
+def test_slots_are_apart_clear_of_walls_and_reachable_and_none_is_left_out(
+    data: st.DataObject,
+) -> None:
     model = data.draw(my.models(12))
     costs = data.draw(my.cost_mappings())
     mode = data.draw(st.sampled_from(DiagonalMode))
@@ -70,17 +73,11 @@ def test_slots_are_apart_clear_of_walls_reachable_and_the_nearest(data: st.DataO
         assert owner(slot) in lengths
         assert wall_gap(walkable, slot) >= radius - 1e-5
 
-    def way(point: NDArray[Any]) -> float:
-        detour = lengths[owner(point)] - ref.octile(owner(point), cell)
-        return math.dist(point, goal) + max(detour, 0.0)
-
-    farthest = max(map(way, taken), default=0.0)
-    # No centre of a reachable cell has room for another one that is nearer, if any at all.
+    # Nobody is left without a place while the centre of a reachable cell has room for one more.
     for centre in np.array(sorted(lengths), np.float64):
         is_free = all(math.dist(centre, slot) >= 2.0 * radius * SPACING for slot in taken)
         if is_free and wall_gap(walkable, centre) >= radius:
             assert placed.all()
-            assert way(centre) >= farthest - 1e-3
 
 
 def test_in_the_open_slots_are_as_dense_as_can_be() -> None:
