@@ -284,6 +284,7 @@ class Server:
 
     def _work_inline(self, until: float) -> None:
         """Do what is short right here: to hand it to another thread would take longer."""
+        self._workers.leave_short_work()
         scheduler, clock = self._scheduler, self._clock
         now = clock()
         while now < until:
@@ -294,6 +295,7 @@ class Server:
             now = clock()
             scheduler.complete(unit, now)
         self._has_more = True
+        self._workers.help()
 
     def _keep_house(self, now: float, parent: ParentWatch | None, idle: IdleTimer) -> None:
         self._sessions.tick(now)

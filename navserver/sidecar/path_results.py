@@ -78,6 +78,7 @@ def as_asked(world: World, result: str, cells: NDArray[np.int32]) -> dict[str, N
     if result == "cells":
         return {"cells": cells}
     transform = world.replicas.grid.transform
-    points = cells @ transform[:, :2].T
+    # Cast first: numpy multiplies mixed types element by element.
+    points = cells.astype(np.float64) @ transform[:, :2].T
     points += transform[:, 2]
     return {"points": points.astype(np.float32)}

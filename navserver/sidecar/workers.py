@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from navserver.service.path_queue import Lane
 from navserver.service.scheduler import Scheduler
@@ -27,6 +28,10 @@ def default_workers() -> int:
 class Workers:
     """Threads that take work from a scheduler until they are stopped.
 
+    Short work is done by the thread that owns the sockets: to wake another one would take longer
+    than the work. Only where it cannot keep up, or must not be held up by the compiler, threads
+    that sleep otherwise take short work as well.
+
     Parameters
     ----------
     scheduler : Scheduler
@@ -43,6 +48,8 @@ class Workers:
         self._logbook = logbook
         self._threads: list[threading.Thread] = []
         self._is_stopping = False
+        self._is_short_ours = True
+        self._help = threading.Event()
 
     def start(self, count: int) -> None:
         """Start the threads.
@@ -50,15 +57,24 @@ class Workers:
         Parameters
         ----------
         count : int
-            How many for searches in slices; one more takes what cannot be sliced.
+            How many for long searches, and as many that help with short ones; one more takes
+            what cannot be sliced.
         """
-        lanes = [Lane.SLICED] * count + [Lane.WHOLE]
-        for i, lane in enumerate(lanes):
-            thread = threading.Thread(
-                target=self._work, args=(lane,), name=f"navserver-worker-{i}", daemon=True
-            )
+        long = Lane.BEGIN | Lane.GO_ON
+        works: list[Callable[[], None]] = [partial(self._work, long)] * count
+        works += [partial(self._work, Lane.WHOLE), *[self._work_short] * count]
+        for i, work in enumerate(works):
+            thread = threading.Thread(target=work, name=f"navserver-worker-{i}", daemon=True)
             self._threads.append(thread)
             thread.start()
+
+    def leave_short_work(self) -> None:
+        """Leave short work to the caller from now on, but for what `help` is asked for."""
+        self._is_short_ours = False
+
+    def help(self) -> None:
+        """Take short work until there is none."""
+        self._help.set()
 
     def stop(self, timeout: float) -> None:
         """Let the threads end.
@@ -69,6 +85,7 @@ class Workers:
             Seconds to wait for them at most, in all.
         """
         self._is_stopping = True
+        self._help.set()
         end = self._clock() + timeout
         for thread in self._threads:
             thread.join(max(end - self._clock(), 0.0))
@@ -79,10 +96,22 @@ class Workers:
             if self._scheduler.wait_for_work(lanes, _LOOK_AGAIN):
                 self._work_once(lanes)
 
-    def _work_once(self, lanes: Lane) -> None:
+    def _work_short(self) -> None:
+        _step_back()
+        while not self._is_stopping:
+            if self._is_short_ours:
+                self._scheduler.wait_for_work(Lane.SHORT, _LOOK_AGAIN)
+            else:
+                self._help.wait(_LOOK_AGAIN)
+                self._help.clear()
+            while self._work_once(Lane.SHORT) and not self._is_stopping:
+                pass
+
+    def _work_once(self, lanes: Lane) -> bool:
+        """Do one unit; False if there is none."""
         unit = self._scheduler.take_work(self._clock(), lanes)
         if unit is None:
-            return
+            return False
         try:
             unit.run()
         except Exception as error:  # noqa: BLE001 - one defect must not end the thread
@@ -90,6 +119,7 @@ class Workers:
             self._scheduler.fail(unit, error, self._clock())
         else:
             self._scheduler.complete(unit, self._clock())
+        return True
 
 
 def _step_back() -> None:

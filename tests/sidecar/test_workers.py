@@ -30,17 +30,32 @@ def test_work_is_done_and_defects_do_not_end_a_thread(monkeypatch: pytest.Monkey
 
         broken.setattr(WorkUnit, "run", fail)
         scheduler.submit(PathRequest("me", 1, "w", start=(0, 0), goal=(7, 7)), time.monotonic())
-        assert answered.wait(30)
+        assert answered.wait(600)
         (reply,) = scheduler.take_replies()
         assert reply.outcome.word == "failed"
     answered.clear()
     scheduler.submit(PathRequest("me", 2, "w", start=(0, 0), goal=(7, 7)), time.monotonic())
-    assert answered.wait(30)
+    assert answered.wait(600)
     (reply,) = scheduler.take_replies()
     assert reply.outcome.word == "found"
     assert "ZeroDivisionError" in log.getvalue()
     workers.stop(30)
     assert not any(thread.is_alive() for thread in workers._threads)
+
+
+def test_short_work_is_left_alone_until_help_is_asked_for() -> None:
+    worlds = Worlds()
+    worlds.add("w", Grid.filled(8, 8))
+    answered = threading.Event()
+    scheduler = Scheduler(worlds, on_reply=answered.set)
+    workers = Workers(scheduler, time.monotonic, Logbook(io.StringIO()))
+    workers.leave_short_work()
+    workers.start(1)
+    scheduler.submit(PathRequest("me", 1, "w", start=(0, 0), goal=(7, 7)), time.monotonic())
+    assert not answered.wait(0.2)
+    workers.help()
+    assert answered.wait(600)
+    workers.stop(30)
 
 
 @pytest.mark.parametrize(("cores", "workers"), [(None, 1), (1, 1), (2, 1), (3, 1), (8, 6)])
