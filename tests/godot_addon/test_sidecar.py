@@ -30,15 +30,15 @@ def kept_running(connection_file: Path) -> Iterator[None]:
 
     def keep() -> None:
         while not ended.is_set():
-            server = subprocess.Popen(
+            with subprocess.Popen(
                 [*command, "--connection-file", str(connection_file)],
                 cwd=CHECKOUT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-            )
-            running[:] = [server]
-            server.wait()
+            ) as server:
+                running[:] = [server]
+                server.wait()
 
     thread = threading.Thread(target=keep)
     thread.start()
