@@ -38,6 +38,9 @@ from navserver.wire.questions import (
 )
 from tests.serving import PATIENCE, Serving, process, serving
 
+# Searches that keep a server busy are compiled ones.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Serving]:
@@ -105,7 +108,6 @@ WALL[:, 1024] = 255
 ENDLESS = trace("wall", (0, 0), (2047, 0), capacity=1, allow_partial=True)
 
 
-@pytest.mark.slow
 def test_a_timeout_gives_the_request_up(client: Client) -> None:
     client.ask(create_world("wall", WALL, replace=True))
     with pytest.raises(RequestTimeoutError, match=r"0\.001 s"):

@@ -35,6 +35,9 @@ from navserver.wire.questions import (
 )
 from tests.serving import PATIENCE, Serving, process, raw_dealer, serving
 
+# Searches that keep a server busy are compiled ones.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Serving]:
