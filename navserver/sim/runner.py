@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver.search.grid import Grid
+from navserver.search.grid import Grid, read_only
 from navserver.sim.bots import Behavior, BotState, Kind, Observation, ask_behavior, make_behavior
 from navserver.sim.recording import Recorder, Recording
-from navserver.sim.scenarios import MapEdit, Scenario
+from navserver.sim.scenarios import Scenario
 from navserver.sim.setup import Setup, place_bots
 from navserver.sim.statistics import Tally, cells_of, state_counts
 from navserver.sim.worlds import NO_REASON, BotWorld, Tick
@@ -167,7 +167,7 @@ class Run:  # numpydoc ignore=PR02
     def _apply_edits(self) -> None:
         while self._edits and self._edits[0].tick <= self.ticks:
             edit = self._edits.pop(0)
-            apply_edit(self.grid, edit)
+            edit.apply_to(self.grid)
             self.world.edit(edit)
 
     def _decide(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -178,12 +178,12 @@ class Run:  # numpydoc ignore=PR02
             seen = Observation(
                 self.ticks,
                 self.time,
-                _locked(self._tick.position[own]),
-                _locked(self._tick.velocity[own]),
-                _locked(cells[own]),
-                _locked(self._goals[own]),
-                _locked(self._tick.state[own]),
-                _locked(self._tick.position),
+                read_only(self._tick.position[own]),
+                read_only(self._tick.velocity[own]),
+                read_only(cells[own]),
+                read_only(self._goals[own]),
+                read_only(self._tick.state[own]),
+                read_only(self._tick.position),
             )
             chosen, to = ask_behavior(behavior, self.setup.kinds[number].name, seen, self.grid)
             rows.append(chosen + own.start)
@@ -243,20 +243,6 @@ class _OpenCells:
             own = flat[self._setup.rows_of(number)]
             closed += int((space.open_table[space.cells.reshape(-1)[own]] == 0).sum())
         return closed
-
-
-def apply_edit(grid: Grid, edit: MapEdit) -> None:
-    """Change a map as a scenario says.
-
-    Parameters
-    ----------
-    grid : Grid
-        The map.
-    edit : MapEdit
-        Its tick does not count.
-    """
-    x, y, width, height = edit.area
-    grid.set_rectangle((x, y), (width, height), edit.class_id)
 
 
 def run_scenario(
@@ -354,8 +340,9 @@ def replay(
     try:
         for tick in range(recording.ticks):
             while edits and edits[0].tick <= tick:
-                world.edit(edits[0])
-                apply_edit(grid, edits.pop(0))
+                edit = edits.pop(0)
+                world.edit(edit)
+                edit.apply_to(grid)
             orders = recording.orders_at(tick)
             if orders.rows.size:
                 world.order(orders.rows, orders.goals)
@@ -368,9 +355,3 @@ def replay(
         return None
     finally:
         world.close()
-
-
-def _locked(array: NDArray) -> NDArray:  # type: ignore[type-arg]
-    view = array.view()
-    view.flags.writeable = False
-    return view

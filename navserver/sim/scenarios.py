@@ -82,6 +82,17 @@ class MapEdit(NamedTuple):
     area: Area
     class_id: int
 
+    def apply_to(self, grid: Grid) -> None:
+        """Change a map, whatever the tick.
+
+        Parameters
+        ----------
+        grid : Grid
+            The map.
+        """
+        x, y, width, height = self.area
+        grid.set_rectangle((x, y), (width, height), self.class_id)
+
 
 @dataclass(frozen=True)
 class Scenario:  # numpydoc ignore=PR02

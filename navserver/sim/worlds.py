@@ -12,6 +12,7 @@ from navserver.movers.columns import MoverState, StuckReason
 from navserver.movers.movers import Movers
 from navserver.movers.saving import hash_movers
 from navserver.movers.stepper import Stepper
+from navserver.search.grid import read_only
 from navserver.sim.bots import BotState
 from navserver.sim.scenarios import MapEdit
 from navserver.sim.setup import Setup
@@ -151,8 +152,7 @@ class LocalWorld:
         edit : MapEdit
             Its tick does not count.
         """
-        x, y, width, height = edit.area
-        self.grid.set_rectangle((x, y), (width, height), edit.class_id)
+        edit.apply_to(self.grid)
 
     def step(self) -> Tick:
         """Move everybody by one tick.
@@ -271,15 +271,9 @@ class BotStatus:
         return Tick(
             position,
             velocity,
-            _locked(self._state),
-            _locked(self._reason),
+            read_only(self._state.copy()),
+            read_only(self._reason.copy()),
             arrived,
             stuck[reasons != StuckReason.UNREACHABLE],
             repaths,
         )
-
-
-def _locked(array: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    copy = array.copy()
-    copy.flags.writeable = False
-    return copy
