@@ -246,6 +246,7 @@ class Server:
         if self._router in ready:
             self._receive(now)
         self._dispatch.take_events(now)
+        self._dispatch.advance(now)
         if self._office.is_warm:
             self._work_inline(now + _INLINE_SECONDS)
         if self._dispatch.take_results():
@@ -262,7 +263,7 @@ class Server:
             until = 0.0
         else:
             until = min(until, self._scheduler.next_deadline())
-            until = min(until, self._post.retry_at)
+            until = min(until, self._post.retry_at, self._dispatch.next_due())
         timeout = max(until - self._clock(), 0.0)
         ready = dict(self._poller.poll(math.ceil(timeout * 1e3)))
         self._is_waiting = False

@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from navserver.movers.columns import MoverState, StuckReason
+from navserver.movers.events import Events
+from navserver.movers.properties import PROPERTIES
 from navserver.service.path_validity import BreakReason
+from navserver.sidecar.mover_streams import MOST_EVENTS
 from navserver.wire import limits
 from navserver.wire.codec import DTYPES, decode_message
 from navserver.wire.errors import WireError
@@ -18,6 +22,12 @@ from navserver.wire.fields import OPTIONAL, REQUIRED, Field
 from navserver.wire.limits import ERROR_CODES
 from navserver.wire.message import COMMON_FIELDS, FAILURE_FIELDS, Body
 from navserver.wire.messages import EVENTS, MESSAGES, read_request
+from navserver.wire.mover_messages import (
+    EVENT_KINDS,
+    MOVER_PROPERTIES,
+    MOVER_STATES,
+    STUCK_REASONS,
+)
 from navserver.wire.path_messages import PATH_STATUSES, REASONS, SOURCES
 from tests.wire import document
 
@@ -93,6 +103,13 @@ def test_numbers_in_the_text_are_those_of_the_code() -> None:
     for index, source in enumerate(SOURCES):
         assert f"{index} `{source}`" in text
     assert tuple(reason.word for reason in BreakReason) == REASONS
+    for words in (MOVER_STATES, EVENT_KINDS, STUCK_REASONS):
+        for index, word in enumerate(words):
+            assert f"{index} `{word}`" in text
+    assert tuple(state.name.lower() for state in MoverState) == MOVER_STATES
+    assert tuple(reason.name.lower() for reason in StuckReason) == STUCK_REASONS
+    assert Events._fields == (*EVENT_KINDS, "stuck_reason")
+    assert set(MOVER_PROPERTIES) == set(PROPERTIES)
     for code in ERROR_CODES:
         assert f"| `{code}` |" in DOCUMENT
     assert (limits.MAX_HEADER_BYTES, limits.MAX_FRAME_BYTES) == (64 << 10, 64 << 20)
@@ -101,6 +118,11 @@ def test_numbers_in_the_text_are_those_of_the_code() -> None:
         f"{limits.MAX_FRAMES} frames",
         f"{limits.MAX_REQUESTS:,} requests",
         f"{limits.MAX_BATCH:,} rows",
+        f"{limits.MAX_MOVERS:,} movers",
+        f"{limits.MAX_STEPS:,} steps of a",
+        f"{limits.MAX_RATE:,.0f} steps a second",
+        f"{MOST_EVENTS:,} of them",
+        f"{limits.MAX_KEPT_BYTES >> 20} MiB are kept",
         f"{limits.MAX_ITEMS:,} entries",
         f"{limits.MAX_WORLD_NAME} characters of a name",
         f"username `{limits.USERNAME}`",

@@ -171,6 +171,31 @@ class World:
                 self._movers = WorldMovers(self.replicas)
             return self._movers
 
+    def make_movers(self, **options: Any) -> WorldMovers:
+        """Make an empty table of movers, in the place of the one there is.
+
+        Parameters
+        ----------
+        **options
+            Keywords of `Stepper`.
+
+        Returns
+        -------
+        WorldMovers
+            What `movers` is from now on.
+
+        Raises
+        ------
+        InputError
+            If an option is out of its bounds; nothing has changed then.
+        """
+        made = WorldMovers(self.replicas, **options)
+        with self._lock:
+            former, self._movers = self._movers, made
+        if former is not None:
+            former.close()
+        return made
+
     @property
     def has_movers(self) -> bool:
         """Whether `movers` has been used."""

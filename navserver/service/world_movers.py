@@ -13,16 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from navserver.movers.columns import MoverState
 from navserver.movers.events import Events
 from navserver.movers.movers import Movers
+from navserver.movers.saving import hash_movers, load_movers, save_movers
 from navserver.movers.stepper import Stepper
 from navserver.search.grid import Grid
 from navserver.search.validation import checked_number
+from navserver.service.mover_views import Rectangle, View, instance_transforms, view_of
 from navserver.service.replicas import Replicas
 from navserver.status import InputError
 
-__all__ = ["Step", "View", "WorldMovers", "instance_transforms"]
+__all__ = ["Step", "WorldMovers"]
 
 MAX_RATE = 1000.0
 """Most steps a second."""
@@ -39,25 +40,6 @@ class Step(NamedTuple):
     version: int
     """Version of the map that it saw."""
     events: Events
-
-
-class View(NamedTuple):
-    """Movers of an area after a step, in the order of their slots."""
-
-    tick: int
-    """Steps since the movers were made."""
-    version: int
-    """Version of the map that the last step saw."""
-    handles: NDArray[np.int64]
-    """int64 array (n,)."""
-    positions: NDArray[np.float32]
-    """float32 array (n, 2), in cell space."""
-    velocities: NDArray[np.float32]
-    """float32 array (n, 2), in cells a second."""
-    states: NDArray[np.uint8]
-    """uint8 array (n,): a `MoverState` each."""
-    truncated: bool
-    """Whether there were more than the limit."""
 
 
 class WorldMovers:
@@ -98,6 +80,7 @@ class WorldMovers:
             self._grid.version = replica.version
         finally:
             replicas.unpin(replica)
+        self._options = options
         self._movers = Movers(self._grid)
         self._stepper = Stepper(self._movers, **options)
         self._lock = threading.RLock()
@@ -214,6 +197,39 @@ class WorldMovers:
         with self._lock:
             self._movers.set(handles, **properties)
 
+    def place(self, handles: ArrayLike, positions: ArrayLike) -> None:
+        """Put movers somewhere else, standing still.
+
+        Parameters
+        ----------
+        handles, positions
+            As for `Movers.place`.
+
+        Raises
+        ------
+        InputError
+            If a position is not in an open cell, or a handle is not that of a mover.
+        """
+        with self._lock:
+            self._take_edits()
+            self._movers.place(handles, positions)
+
+    def is_alive(self, handles: ArrayLike) -> NDArray[np.bool_]:
+        """Return which handles are those of movers.
+
+        Parameters
+        ----------
+        handles : array-like of int, shape (n,)
+            Any integers.
+
+        Returns
+        -------
+        bool array (n,)
+            False for movers that were removed.
+        """
+        with self._lock:
+            return self._movers.is_alive(handles)
+
     def stop(self, handles: ArrayLike) -> None:
         """Let movers stand where they are.
 
@@ -286,6 +302,11 @@ class WorldMovers:
             self._due = now + self._interval
 
     @property
+    def rate(self) -> float:
+        """Steps a second; 0 if the movers do not run."""
+        return 1.0 / self._interval
+
+    @property
     def due(self) -> float:
         """When `advance` has to be called, in seconds; ``inf`` if the movers do not run."""
         return self._due
@@ -337,6 +358,63 @@ class WorldMovers:
         for edit in edits:
             edit.apply(self._grid)
 
+    # As bytes
+
+    def state_hash(self) -> str:
+        """Return a digest of the movers' state, to compare runs.
+
+        Returns
+        -------
+        str
+            That of `hash_movers`.
+        """
+        with self._lock:
+            return hash_movers(self._movers)
+
+    def save(self) -> bytes:
+        """Return the movers as bytes.
+
+        Returns
+        -------
+        bytes
+            For `load`.
+        """
+        with self._lock:
+            return save_movers(self._movers)
+
+    def load(self, data: bytes, most: int | None = None) -> NDArray[np.int64]:
+        """Take saved movers in the place of those there are; ticks are counted anew.
+
+        Parameters
+        ----------
+        data : bytes
+            From `save`.
+        most : int, optional
+            How many there may be.
+
+        Returns
+        -------
+        int64 array (n,)
+            Their handles, which are those they had.
+
+        Raises
+        ------
+        InputError
+            If the bytes are damaged, of a map of another shape, or of too many movers; then
+            nothing has changed.
+        """
+        with self._lock:
+            self._take_edits()
+            movers = load_movers(self._grid, data)
+            if most is not None and len(movers) > most:
+                raise InputError("data", len(movers), "movers are too many", f"keep to {most}")
+            stepper = Stepper(movers, **self._options)
+            self._stepper.close()
+            self._movers, self._stepper = movers, stepper
+            self._tick = 0
+            self._steps.clear()
+            return movers.handles()
+
     # What can be seen
 
     def take_events(self) -> tuple[list[Step], int]:
@@ -355,7 +433,11 @@ class WorldMovers:
             return steps, dropped
 
     def view(
-        self, rectangle: tuple[float, float, float, float] | None = None, limit: int | None = None
+        self,
+        rectangle: Rectangle | None = None,
+        limit: int | None = None,
+        *,
+        in_world: bool = False,
     ) -> View:
         """Return the movers in an area, as they are after the last step.
 
@@ -365,6 +447,8 @@ class WorldMovers:
             x0, y0, x1, y1 in cell space, ends included; default: everywhere.
         limit : int, optional
             Most movers to return, 0 or more.
+        in_world : bool
+            Whether the rectangle is one of world positions.
 
         Returns
         -------
@@ -377,27 +461,7 @@ class WorldMovers:
             If that is no rectangle, or no limit.
         """
         with self._lock:
-            columns, slots = self._movers.columns, self._movers.slots
-            is_there = columns.state[:slots] != MoverState.FREE
-            if rectangle is not None:
-                x0, y0, x1, y1 = _checked_rectangle(rectangle)
-                x, y = columns.position[:slots].T
-                is_there &= (x0 <= x) & (x <= x1) & (y0 <= y) & (y <= y1)
-            rows = np.flatnonzero(is_there)
-            truncated = False
-            if limit is not None:
-                most = int(checked_number("limit", limit, 0, "give an integer of 0 or more"))
-                truncated = rows.size > most
-                rows = rows[:most]
-            return View(
-                self._tick,
-                self._grid.version,
-                self._movers.handles_of(rows),
-                columns.position[rows],
-                columns.velocity[rows],
-                columns.state[rows],
-                truncated,
-            )
+            return view_of(self._movers, self._tick, rectangle, limit, in_world=in_world)
 
     def transforms(self, view: View) -> NDArray[np.float32]:
         """Return a view's movers as instances of a Godot MultiMesh.
@@ -415,40 +479,6 @@ class WorldMovers:
         return instance_transforms(self._grid, view)
 
 
-def instance_transforms(grid: Grid, view: View) -> NDArray[np.float32]:
-    """Return movers as the buffer of a Godot MultiMesh with TRANSFORM_2D and nothing else.
-
-    Parameters
-    ----------
-    grid : Grid
-        Its transform gives world positions.
-    view : View
-        Who.
-
-    Returns
-    -------
-    float32 array (n, 8)
-        ``x.x, y.x, 0, origin.x, x.y, y.y, 0, origin.y`` an instance: the x axis points where the
-        mover goes, unturned for one that stands.
-    """
-    n = len(view.handles)
-    buffer = np.zeros((n, 8), np.float32)
-    origins = grid.cell_to_world(view.positions).reshape(n, 2)
-    ways = view.velocities.astype(np.float64) @ grid.transform[:, :2].T
-    lengths = np.hypot(ways[:, 0], ways[:, 1])
-    stands = lengths < 1e-9
-    ways[stands] = (1.0, 0.0)
-    lengths[stands] = 1.0
-    cosine, sine = (ways / lengths[:, None]).T
-    buffer[:, 0] = cosine
-    buffer[:, 1] = -sine
-    buffer[:, 3] = origins[:, 0]
-    buffer[:, 4] = sine
-    buffer[:, 5] = cosine
-    buffer[:, 7] = origins[:, 1]
-    return buffer
-
-
 def _adopt(grid: Grid, head: Grid) -> None:
     """Make a grid equal to another of its size, version included."""
     for name in set(grid.layers) - set(head.layers):
@@ -458,17 +488,3 @@ def _adopt(grid: Grid, head: Grid) -> None:
         scale = np.ones((head.height, head.width), np.float32)
     grid.set_all(head.classes, cell_scale=scale, layers=dict(head.layers) or None)
     grid.version = head.version
-
-
-def _checked_rectangle(
-    rectangle: tuple[float, float, float, float],
-) -> tuple[float, float, float, float]:
-    try:
-        x0, y0, x1, y1 = (float(side) for side in rectangle)
-    except (TypeError, ValueError):
-        x0 = y0 = x1 = y1 = math.nan
-    if x0 <= x1 and y0 <= y1:
-        return x0, y0, x1, y1
-    raise InputError(
-        "rectangle", rectangle, "is not a rectangle", "give x0, y0, x1, y1 with x0 <= x1, y0 <= y1"
-    )

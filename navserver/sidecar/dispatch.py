@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from navserver.sidecar.batch_handlers import BATCH_HANDLERS
+from navserver.sidecar.mover_handlers import MOVER_TYPES, MoverDesk
 from navserver.sidecar.office import Call, Handler, Office
 from navserver.sidecar.path_handlers import PATH_HANDLERS
 from navserver.sidecar.query_handlers import QUERY_HANDLERS
@@ -26,7 +27,7 @@ _HANDLERS: Mapping[str, Handler] = {
     **QUERY_HANDLERS,
 }
 
-CAPABILITIES = sorted([*_HANDLERS, "hello", "log"])
+CAPABILITIES = sorted([*_HANDLERS, *MOVER_TYPES, "hello", "log"])
 """Types of the messages that the server takes."""
 
 
@@ -42,7 +43,8 @@ class Dispatch:
     def __init__(self, office: Office) -> None:
         self._office = office
         self._log = LogListeners(office)
-        self._handlers = {**_HANDLERS, "log": self._log.listen}
+        self._movers = MoverDesk(office)
+        self._handlers = {**_HANDLERS, **self._movers.handlers, "log": self._log.listen}
 
     def take_events(self, now: float) -> None:
         """Carry out what the sessions tell.
@@ -60,6 +62,26 @@ class Dispatch:
                 self._begin(event)
             else:
                 self._end(event, now)
+
+    def next_due(self) -> float:
+        """Return when `advance` has to be called.
+
+        Returns
+        -------
+        float
+            The time; ``inf`` if nothing is due.
+        """
+        return self._movers.steps.next_due()
+
+    def advance(self, now: float) -> None:
+        """Do what is due.
+
+        Parameters
+        ----------
+        now : float
+            The time.
+        """
+        self._movers.steps.advance(now)
 
     def take_results(self) -> bool:
         """Answer what has been done, and carry out what has waited for it.
@@ -83,6 +105,8 @@ class Dispatch:
 
     def _begin(self, event: Began) -> None:
         session = event.session
+        if event.resumed:
+            self._movers.resume(session)
         what = "session_resumed" if event.resumed else "session_opened"
         self._office.logbook.note("info", what, session=session.name, client=session.client)
 
@@ -93,4 +117,5 @@ class Dispatch:
             level, "session_ended", session=session.name, cause=event.cause.value
         )
         self._log.forget(session)
+        self._movers.forget(session)
         self._office.end_session(session, now)

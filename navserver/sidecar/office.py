@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
@@ -22,6 +23,7 @@ from navserver.service.scheduler import Scheduler
 from navserver.service.watches import PathInvalid
 from navserver.service.world import World, Worlds
 from navserver.sidecar.agents import Agents
+from navserver.sidecar.holds import Holds
 from navserver.sidecar.logbook import Logbook
 from navserver.status import InputError, NavserverError
 from navserver.wire.errors import WireError
@@ -80,6 +82,11 @@ class _Finished(NamedTuple):
     seconds: float
 
 
+class _Done(NamedTuple):
+    done: Callable[[Future[Any]], Iterable[Call]]
+    outcome: Future[Any]
+
+
 class _Made(NamedTuple):
     name: str
     outcome: Future[list[World]]
@@ -132,15 +139,20 @@ class Office:
         """Whose requests are the newest of their agents."""
         self.owned: dict[str, Session] = {}
         """The worlds that end with a session."""
+        self.holds = Holds()
+        """The worlds that something is being done to aside."""
+        self.on_leave: list[Callable[[World], None]] = []
+        """Called with each world that has been removed or replaced."""
+        self.figures: dict[str, Callable[[], dict[str, Any]]] = {}
+        """What ``stats`` tells besides the scheduler's figures, by their prefix."""
         self.snapshot_file: Path | None = None
         """Where snapshots are saved, if the server was told."""
         self._watch_numbers: dict[Session, int] = {}
         self._wake = wake
         self._aside = ThreadPoolExecutor(_THREADS, thread_name_prefix="navserver-aside")
-        self._events: SimpleQueue[_Finished | _Made | _Progress] = SimpleQueue()
+        self._events: SimpleQueue[_Finished | _Done | _Made | _Progress] = SimpleQueue()
         self._waiting: dict[tuple[Session, int], tuple[Call, Deliver]] = {}
         self._cancels: dict[tuple[Session, int], Callable[[NDArray[Any] | None], None]] = {}
-        self._busy: dict[str, deque[Call]] = {}
         self._last_number = 0
 
     # Calls in, results out
@@ -155,9 +167,7 @@ class Office:
         handler : callable
             Who does it.
         """
-        world = call.world
-        if world is not None and world in self._busy:
-            self._busy[world].append(call)
+        if self.holds.takes(call):
             return
         try:
             result = handler(self, call)
@@ -293,12 +303,25 @@ class Office:
             answer.
         """
         if call.world is not None:
-            self._busy[call.world] = deque()
+            self.holds.begin(call.world)
         began = self.clock()
 
         self._aside.submit(work).add_done_callback(
             lambda outcome: self._note(_Finished(call, finish, outcome, self.clock() - began))
         )
+
+    def do_aside(self, work: Callable[[], T], done: Callable[[Future[T]], Iterable[Call]]) -> None:
+        """Do something in another thread.
+
+        Parameters
+        ----------
+        work : callable
+            What to do.
+        done : callable
+            Takes the outcome, in the thread that owns the sockets, and returns what has waited
+            for it, to be carried out in this order.
+        """
+        self._aside.submit(work).add_done_callback(lambda outcome: self._note(_Done(done, outcome)))
 
     def take_finished(self) -> list[Call] | None:
         """Answer the calls whose work has been done aside.
@@ -319,12 +342,14 @@ class Office:
                 return held
             if isinstance(event, _Finished):
                 held += self._finish(event)
+            elif isinstance(event, _Done):
+                held += event.done(event.outcome)
             elif isinstance(event, _Made):
                 held += self._take_world(event)
             else:
                 self._take_progress(event)
 
-    def _note(self, event: _Finished | _Made | _Progress) -> None:
+    def _note(self, event: _Finished | _Done | _Made | _Progress) -> None:
         """Hand something to the thread that owns the sockets."""
         self._events.put(event)
         self._wake()
@@ -335,7 +360,7 @@ class Office:
             self.logbook.note("info", "world_created", world=made.name)
         else:
             self.logbook.note("error", "world_failed", world=made.name, error=str(error))
-        return self._busy.pop(made.name)
+        return self.holds.end(made.name)
 
     def _take_progress(self, progress: _Progress) -> None:
         self.sessions.warm_up = (progress.done, progress.total)
@@ -359,7 +384,7 @@ class Office:
                 search_us=finished.seconds * 1e6,
             )
         self.answer(call, result)
-        return deque() if call.world is None else self._busy.pop(call.world)
+        return deque() if call.world is None else self.holds.end(call.world)
 
     def add_world_aside(self, world: World) -> None:
         """Make a world without being asked by a client; calls for it wait until it is there.
@@ -369,7 +394,7 @@ class Office:
         world : World
             One that nobody knows yet.
         """
-        self._busy[world.name] = deque()
+        self.holds.begin(world.name)
         made = self._aside.submit(self.worlds.replace, [world])
         made.add_done_callback(lambda outcome: self._note(_Made(world.name, outcome)))
 
@@ -388,6 +413,9 @@ class Office:
     def close(self) -> None:
         """Let the threads end."""
         self._aside.shutdown(wait=False, cancel_futures=True)
+        for world in self.worlds:
+            if world.has_movers:
+                world.movers.close()
 
     # Worlds
 
@@ -443,6 +471,8 @@ class Office:
         self.owned.pop(world.name, None)
         self.scheduler.drop_world(world, now)
         self._tell_broken(world)
+        for leave in self.on_leave:
+            leave(world)
 
     # Watches
 
@@ -528,8 +558,11 @@ class Office:
         for world in self.worlds:
             world.watches.remove_owner(session)
         for name in [name for name, owner in self.owned.items() if owner is session]:
-            if name in self.worlds and name not in self._busy:
-                self.remove_world(name, now)
+            self.holds.when_free(name, partial(self._remove_owned, name, session))
+
+    def _remove_owned(self, name: str, session: Session) -> None:
+        if name in self.worlds and self.owned.get(name) is session:
+            self.remove_world(name, self.clock())
 
 
 _REPORT = "report it with the server's log: it is a defect"

@@ -36,6 +36,8 @@ def _stats(office: Office, call: Call) -> Reply:  # noqa: ARG001
         "memory.process_bytes": memory,
         **flat_figures(office.scheduler.statistics()),
     }
+    for prefix, figures_of in office.figures.items():
+        figures.update(flat_figures(figures_of(), f"{prefix}."))
     return Reply("ok", {"stats": figures}, {})
 
 

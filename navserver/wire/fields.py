@@ -29,6 +29,7 @@ __all__ = [
     "text",
     "texts",
     "weights",
+    "words",
 ]
 
 
@@ -373,6 +374,39 @@ def texts(field: str, doc: str, *, default: object = REQUIRED) -> Field:
         raise _refusal(field, value, "is no list of texts", f"give at most {MAX_ITEMS} texts")
 
     return Field(field, "array of texts", f"at most {MAX_ITEMS}", "", default, doc, check)
+
+
+def words(field: str, choices: tuple[str, ...], doc: str, *, default: object = REQUIRED) -> Field:
+    """Return a field that holds a list of some words, each at most once.
+
+    Parameters
+    ----------
+    field : str
+        Its name.
+    choices : tuple of str
+        The words.
+    doc : str
+        What it means.
+    default : object
+        See `Field`.
+
+    Returns
+    -------
+    Field
+        The field.
+    """
+    bounds = ", ".join(choices)
+
+    def check(value: Any) -> list[str]:
+        if (
+            type(value) is list
+            and all(type(word) is str and word in choices for word in value)
+            and len(set(value)) == len(value)
+        ):
+            return value
+        raise _refusal(field, value, "is no list of the choices", f"give some of {bounds}")
+
+    return Field(field, "array of words", bounds, "", default, doc, check)
 
 
 def weights(field: str, doc: str, *, default: object = OPTIONAL) -> Field:

@@ -11,8 +11,12 @@ __all__ = [
     "MAX_HEADER_BYTES",
     "MAX_ID",
     "MAX_ITEMS",
+    "MAX_KEPT_BYTES",
     "MAX_KEPT_REPLIES",
+    "MAX_MOVERS",
+    "MAX_RATE",
     "MAX_REQUESTS",
+    "MAX_STEPS",
     "MAX_TEXT",
     "MAX_WORLD_NAME",
     "OLDEST_PROTOCOL",
@@ -47,8 +51,16 @@ MAX_REQUESTS = 1024
 """Most requests of one session that may wait for their replies."""
 MAX_KEPT_REPLIES = 65536
 """Most replies to changes that are kept for a session, beyond those it says it has."""
+MAX_KEPT_BYTES = 64 << 20
+"""Most bytes of such replies."""
 MAX_BATCH = 65536
 """Most rows of a batch."""
+MAX_MOVERS = 1 << 18
+"""Most movers of all worlds."""
+MAX_STEPS = 10_000
+"""Most steps of movers that one request may ask for."""
+MAX_RATE = 1000.0
+"""Most steps a second."""
 
 ERROR_CODES = {
     "malformed": "the frames or the header cannot be read",
@@ -59,6 +71,7 @@ ERROR_CODES = {
     "unknown_world": "there is no world of this name",
     "world_exists": "there is a world of this name already",
     "stale": "the world is not at the version that the edit was made for",
+    "movers_exist": "the world has movers, which would be dropped",
     "too_large": "an answer or a world would exceed a limit",
     "unavailable": "this server does not offer the message; see `capabilities`",
     "shutting_down": "the server is ending and takes no new work",

@@ -252,6 +252,11 @@ class Message:  # numpydoc ignore=PR02
     changes: bool = False
     errors: tuple[str, ...] = ()
 
+    @property
+    def waits_for_steps(self) -> bool:
+        """Whether it must not be carried out while the world's movers step."""
+        return self.changes or self.name.startswith("movers_")
+
     def read_request(self, header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Body:
         """Return what a request of this type holds.
 

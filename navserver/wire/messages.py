@@ -12,6 +12,7 @@ from navserver.wire.codec import encode_message
 from navserver.wire.errors import WireError, clipped
 from navserver.wire.limits import MAX_ID
 from navserver.wire.message import Body, Event, Message, Reply, Request
+from navserver.wire.mover_messages import MOVER_EVENTS, MOVER_MESSAGES
 from navserver.wire.path_messages import PATH_EVENTS, PATH_MESSAGES
 from navserver.wire.query_messages import QUERY_MESSAGES
 from navserver.wire.session_messages import SESSION_EVENTS, SESSION_MESSAGES
@@ -30,11 +31,19 @@ __all__ = [
 
 MESSAGES: Mapping[str, Message] = {
     message.name: message
-    for message in (*SESSION_MESSAGES, *WORLD_MESSAGES, *PATH_MESSAGES, *QUERY_MESSAGES)
+    for message in (
+        *SESSION_MESSAGES,
+        *WORLD_MESSAGES,
+        *PATH_MESSAGES,
+        *QUERY_MESSAGES,
+        *MOVER_MESSAGES,
+    )
 }
 """Every message by its type."""
 
-EVENTS: Mapping[str, Event] = {event.name: event for event in (*SESSION_EVENTS, *PATH_EVENTS)}
+EVENTS: Mapping[str, Event] = {
+    event.name: event for event in (*SESSION_EVENTS, *PATH_EVENTS, *MOVER_EVENTS)
+}
 """Every event by its type."""
 
 

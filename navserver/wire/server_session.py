@@ -15,6 +15,7 @@ from navserver.wire.limits import (
     MAX_FRAME_BYTES,
     MAX_FRAMES,
     MAX_HEADER_BYTES,
+    MAX_KEPT_BYTES,
     MAX_KEPT_REPLIES,
     MAX_REQUESTS,
     OLDEST_PROTOCOL,
@@ -55,7 +56,8 @@ class Session:
     """
 
     __slots__ = (
-        "_kept_ids", "client", "connection", "done", "kept", "name", "open", "state", "touched",
+        "_kept_ids", "client", "connection", "done", "kept", "kept_bytes", "name", "open", "state",
+        "touched",
     )  # fmt: skip
 
     def __init__(self, name: str, client: str, connection: Connection, now: float) -> None:
@@ -67,6 +69,8 @@ class Session:
         """Requests that are being carried out."""
         self.kept: dict[int, list[Any]] = {}
         """Replies to changes, by id, until the client has told that it has them."""
+        self.kept_bytes = 0
+        """Bytes of those replies."""
         self.done = 0
         """All requests up to this id have been answered."""
         self.touched = now
@@ -88,7 +92,13 @@ class Session:
             The reply.
         """
         self.kept[number] = frames
+        self.kept_bytes += sum(map(len, frames))
         heappush(self._kept_ids, number)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many replies are kept as may be."""
+        return len(self.kept) >= MAX_KEPT_REPLIES or self.kept_bytes >= MAX_KEPT_BYTES
 
     def drop_up_to(self, done: int) -> None:
         """Drop the replies that the client has.
@@ -100,7 +110,8 @@ class Session:
         """
         self.done = max(self.done, done)
         while self._kept_ids and self._kept_ids[0] <= done:
-            del self.kept[heappop(self._kept_ids)]
+            frames = self.kept.pop(heappop(self._kept_ids))
+            self.kept_bytes -= sum(map(len, frames))
 
 
 class Began(NamedTuple):
@@ -406,9 +417,7 @@ class ServerSessions:
                 "unavailable", "type", message.name, "is not offered by this server",
                 f"it offers {', '.join(self._capabilities)}",
             )  # fmt: skip
-        elif len(session.open) >= MAX_REQUESTS or (
-            message.changes and len(session.kept) >= MAX_KEPT_REPLIES
-        ):
+        elif len(session.open) >= MAX_REQUESTS or (message.changes and session.is_full):
             self._send(session, encode_reply(message, number, Reply("overloaded", {}, {})))
         else:
             session.open[number] = message

@@ -81,3 +81,16 @@ def test_worlds_are_bounded_in_number_and_bytes() -> None:
         worlds.add("c", Grid.filled(1, 1))
     with pytest.raises(InputError, match="grid"):
         worlds.add("d", np.zeros((2, 2)))  # type: ignore[arg-type]
+
+
+def test_a_new_table_of_movers_takes_the_place_of_the_former() -> None:
+    world = World("map", Grid.filled(8, 8))
+    former = world.make_movers(threads=1, budget=100)
+    [unit] = former.add([(1, 1)], radius=0.4, max_speed=1.0)
+    assert world.movers is former
+    with pytest.raises(InputError, match="budget"):
+        world.make_movers(budget=0)
+    assert world.movers is former
+    assert len(world.make_movers(threads=1)) == 0
+    with pytest.raises(InputError, match="handle"):
+        world.movers.remove([unit])

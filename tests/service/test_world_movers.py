@@ -8,9 +8,8 @@ import pytest
 from navserver.movers.columns import MoverState
 from navserver.search.grid import Grid
 from navserver.service import replicas as replicas_module
-from navserver.service.replicas import Replicas
 from navserver.service.world import World
-from navserver.service.world_movers import MAX_EVENTS, WorldMovers, instance_transforms
+from navserver.service.world_movers import MAX_EVENTS, WorldMovers
 from navserver.status import InputError
 
 
@@ -106,22 +105,6 @@ def test_a_view_shows_an_area() -> None:
         movers.view(limit=-1)
 
 
-def test_instances_stand_in_the_world_and_look_ahead() -> None:
-    grid = Grid.filled(8, 8, transform=[[16.0, 0, 8.0], [0, 16.0, 4.0]])
-    movers = WorldMovers(Replicas(grid), threads=1)
-    units = movers.add([(1, 1), (3, 3)], radius=0.4, max_speed=2.0)
-    movers.set_paths(units[1:], [(3, 6)], [0, 1])
-    movers.step(0.5)
-    buffer = movers.transforms(movers.view())
-    # Godot: x.x, y.x, 0, origin.x, x.y, y.y, 0, origin.y
-    assert buffer.tolist() == [
-        [1.0, 0.0, 0.0, 24.0, 0.0, 1.0, 0.0, 20.0],
-        [0.0, -1.0, 0.0, 56.0, 1.0, 0.0, 0.0, 68.0],
-    ]
-    empty = movers.view((7, 7, 7, 7))
-    assert instance_transforms(grid, empty).shape == (0, 8)
-
-
 def test_stopped_movers_stand_and_new_speeds_count() -> None:
     _, movers = moving()
     units = movers.add([(1, 1)], radius=0.4, max_speed=2.0)
@@ -143,3 +126,31 @@ def test_events_that_nobody_takes_are_bounded() -> None:
     steps, dropped = movers.take_events()
     assert len(steps) + dropped == MAX_EVENTS + 5
     assert len(steps) == MAX_EVENTS
+
+
+def test_saved_movers_go_on_as_if_nothing_had_been() -> None:
+    _, movers = moving()
+    _, others = moving()
+    units = movers.add([(1, 1), (2, 9)], radius=0.4, max_speed=2.0)
+    movers.set_paths(units, [(9, 1), (9, 9)], [0, 1, 2])
+    movers.step(0.5)
+    assert others.load(movers.save()).tolist() == units.tolist()
+    assert others.state_hash() == movers.state_hash()
+    assert (others.tick, len(others)) == (0, 2)
+    movers.step(0.5)
+    others.step(0.5)
+    assert others.state_hash() == movers.state_hash()
+    others.place(units[:1], [(20, 5)])
+    assert others.state_hash() != movers.state_hash()
+    assert others.view().positions[0].tolist() == [20.0, 5.0]
+
+
+def test_what_cannot_be_loaded_changes_nothing() -> None:
+    _, movers = moving()
+    movers.add([(1, 1), (2, 1)], radius=0.4, max_speed=2.0)
+    saved, before = movers.save(), movers.state_hash()
+    with pytest.raises(InputError, match="damaged"):
+        movers.load(saved[:-1])
+    with pytest.raises(InputError, match="too many"):
+        movers.load(saved, most=1)
+    assert movers.state_hash() == before

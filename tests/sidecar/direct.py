@@ -56,6 +56,7 @@ class Direct:
             for frames in client.messages_to_send():
                 self.sessions.receive_message(connection, [bytes(f) for f in frames], self.now)
         self.dispatch.take_events(self.now)
+        self.dispatch.advance(self.now)
         if self.is_searching:
             self._search()
         self.dispatch.take_results()

@@ -38,6 +38,14 @@ def f32(*values: Any) -> NDArray[np.float32]:
     return np.array(values, np.float32)
 
 
+def i64(*values: int) -> NDArray[np.int64]:
+    return np.array(values, np.int64)
+
+
+def u64(*values: int) -> NDArray[np.uint64]:
+    return np.array(values, np.uint64)
+
+
 def f64(*values: Any) -> NDArray[np.float64]:
     return np.array(values, np.float64)
 
@@ -245,6 +253,80 @@ MESSAGE_EXAMPLES: dict[str, Example] = {
         {"world": "city", "start": [-1, 0], "goal": [1, 0]},
         ok({}, {"cells": i32((0, 0))}, 3),
     ),
+    "movers_setup": Example({"world": "city", "budget": 20000}, ok(version=3)),
+    "movers_add": Example(
+        {"world": "city", "body_radius": 0.25, "profile": "boat"},
+        ok({}, {"handles": i64(4294967296, 4294967297)}, 3),
+        {"positions": f32((-1, 0), (-1, 1)), "max_speeds": f32(2, 3.5)},
+    ),
+    "movers_remove": Example({"world": "city"}, ok(version=3), {"handles": i64(4294967296)}),
+    "movers_set": Example(
+        {"world": "city", "priority": 0.5, "layers": 3},
+        ok(version=3),
+        {"handles": i64(4294967297)},
+    ),
+    "movers_order": Example(
+        {"world": "city", "space": "world"},
+        ok(version=3),
+        {"handles": i64(4294967296, 4294967297), "goals": f32((24, 24))},
+    ),
+    "movers_paths": Example(
+        {"world": "city"},
+        ok(version=3),
+        {
+            "handles": i64(4294967296, 4294967297),
+            "points": f32((-1, 1), (0, 1)),
+            "offsets": u32(0, 2, 2),
+        },
+    ),
+    "movers_stop": Example({"world": "city"}, ok(version=3), {"handles": i64(4294967296)}),
+    "movers_step": Example(
+        {"world": "city", "dt": 0.125, "count": 8, "hash": True, "columns": ["positions"]},
+        ok(
+            {
+                "tick": 8,
+                "steps": 8,
+                "hash": "0cc175b9c0f1b6a8" * 2,
+                "truncated": False,
+            },
+            {
+                "positions": f32((1, 1), (0, 1)),
+                "event_ticks": u64(6, 8),
+                "event_kinds": u8(0, 4),
+                "event_handles": i64(4294967296, 4294967297),
+                "event_reasons": u8(0, 2),
+            },
+            3,
+        ),
+    ),
+    "movers_run": Example({"world": "city", "rate": 60.0}, ok({"tick": 8}, version=3)),
+    "movers_info": Example(
+        {"world": "city"}, ok({"count": 2, "tick": 8, "rate": 60.0, "skipped": 0}, version=3)
+    ),
+    "movers_view": Example(
+        {"world": "city", "area": [-16.0, 0.0, 32.0, 32.0], "space": "world", "limit": 1},
+        ok(
+            {"tick": 8, "truncated": True},
+            {
+                "handles": i64(4294967296),
+                "positions": f32((24, 24)),
+                "velocities": f32((0, 0)),
+                "states": u8(1),
+            },
+            3,
+        ),
+    ),
+    "movers_stream": Example(
+        {"world": "city", "columns": ["transforms"], "every": 2, "window": 3},
+        ok({"tick": 8}, version=3),
+    ),
+    "movers_seen": Example({"world": "city", "tick": 10}, ok(version=3)),
+    "movers_save": Example({"world": "city"}, ok({"count": 2}, {"state": u8(78, 65, 86, 65)}, 3)),
+    "movers_load": Example(
+        {"world": "city"},
+        ok({}, {"handles": i64(4294967296, 4294967297)}, 3),
+        {"state": u8(78, 65, 86, 65)},
+    ),
 }
 
 EVENT_EXAMPLES: dict[str, Body] = {
@@ -258,6 +340,24 @@ EVENT_EXAMPLES: dict[str, Body] = {
         {"world": "city", "version": 4},
         {"watches": u32(5), "indices": u32(2), "reasons": u8(0)},
     ),
+    "movers_state": Body(
+        {
+            "world": "city",
+            "tick": 10,
+            "version": 3,
+            "skipped": 1,
+            "lost_events": 0,
+            "truncated": False,
+        },
+        {
+            "transforms": f32((0, -1, 0, -8, 1, 0, 0, 8), (1, 0, 0, 8, 0, 1, 0, 24)),
+            "event_ticks": u64(9),
+            "event_kinds": u8(4),
+            "event_handles": i64(4294967297),
+            "event_reasons": u8(1),
+        },
+    ),
+    "movers_gone": Body({"world": "city"}, {}),
 }
 
 ERROR_EXAMPLE = ("path", 7, ("bad_field", "goal", [1], "is no pair", "give [x, y]"))

@@ -7,6 +7,7 @@ import pytest
 
 from navserver.status import InputError
 from navserver.wire import questions
+from navserver.wire.client_session import Notice
 from navserver.wire.codec import decode_message
 from navserver.wire.messages import MESSAGES, encode_request, read_request
 from navserver.wire.questions import Question
@@ -36,6 +37,24 @@ EVERY: list[Question[Any]] = [
     questions.cost_matrix("w", [(0, 0)], [(1, 1)]),
     questions.flow_field("w", [(0, 0)], costs=True),
     questions.what_opens("w", (0, 0), (1, 1)),
+    questions.set_up_movers("w", avoidance=False, budget=5),
+    questions.add_movers(
+        "w", [(0.5, 1)], radius=0.3, max_speed=[2], mask=[1], movement={"size": 2}
+    ),
+    questions.remove_movers("w", np.array([1 << 32])),
+    questions.set_movers("w", [1], priority=0.5, turn_rate=[np.inf]),
+    questions.place_movers("w", [1], [(1, 1)], space="world"),
+    questions.order_movers("w", [1, 2], (3, 3), spread=False),
+    questions.send_movers_along("w", [1], [(1, 1)], [0, 1]),
+    questions.stop_movers("w", []),
+    questions.step_movers("w", 0.1, 3, columns=["states"], hash=True),
+    questions.run_movers("w", 60),
+    questions.mover_info("w"),
+    questions.view_movers("w", area=(0, 0, 1, 1), limit=4),
+    questions.stream_movers("w", columns=["transforms"], every=2),
+    questions.see_movers("w", 5),
+    questions.save_movers("w"),
+    questions.load_movers("w", b"x"),
 ]
 
 
@@ -67,6 +86,14 @@ def test_there_is_a_question_of_every_message_but_the_sessions_own() -> None:
         (lambda: questions.create_world("w", [[0], [1, 2]]), "classes"),
         (lambda: questions.edit_world("w", class_ids=-1), "class_ids"),
         (lambda: questions.set_profile("w", "p", [1.0]), "costs"),
+        (lambda: questions.add_movers("w", [(0, 0)], radius=[1, 2], max_speed=1), "radius"),
+        (lambda: questions.add_movers("w", [0], radius=1, max_speed=1), "positions"),
+        (lambda: questions.set_movers("w", [1], speed=2), "speed"),
+        (lambda: questions.set_movers("w", [1], layers=[0.5]), "layers"),
+        (lambda: questions.set_movers("w", [0.5], max_speed=2), "handles"),
+        (lambda: questions.order_movers("w", [2**63], (0, 0)), "handles"),
+        (lambda: questions.send_movers_along("w", [1], [(1, 1)], [-1, 1]), "offsets"),
+        (lambda: questions.read_state(Notice("alive", {}, {})), "notice"),
     ],
 )
 def test_what_would_change_on_the_way_is_refused(make: Any, field: str) -> None:

@@ -1,0 +1,680 @@
+"""Questions about movers, and what the server tells of them without being asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from navserver.status import InputError
+from navserver.wire.client_session import Answer, Notice
+from navserver.wire.mover_messages import COLUMNS, EVENT_KINDS, MOVER_PROPERTIES, STUCK_REASONS
+from navserver.wire.question import Question, as_array, read_nothing
+
+__all__ = [
+    "MoverEvents",
+    "MoverInfo",
+    "MoverStep",
+    "MoverView",
+    "add_movers",
+    "load_movers",
+    "mover_info",
+    "order_movers",
+    "place_movers",
+    "read_state",
+    "remove_movers",
+    "run_movers",
+    "save_movers",
+    "see_movers",
+    "send_movers_along",
+    "set_movers",
+    "set_up_movers",
+    "step_movers",
+    "stop_movers",
+    "stream_movers",
+    "view_movers",
+]
+
+
+class MoverEvents(NamedTuple):
+    """What happened to movers, as one table ordered by tick."""
+
+    ticks: NDArray[np.uint64]
+    """uint64 array (n,)."""
+    kinds: NDArray[np.uint8]
+    """uint8 array (n,): index into `EVENT_KINDS`."""
+    handles: NDArray[np.int64]
+    """int64 array (n,)."""
+    reasons: NDArray[np.uint8]
+    """uint8 array (n,): index into `STUCK_REASONS`, 0 unless stuck."""
+
+    def of(self, kind: str) -> NDArray[np.int64]:
+        """Return to whom something happened.
+
+        Parameters
+        ----------
+        kind : str
+            One of `EVENT_KINDS`.
+
+        Returns
+        -------
+        int64 array (k,)
+            Handles.
+        """
+        return self.handles[self.kinds == EVENT_KINDS.index(kind)]
+
+    @property
+    def stuck(self) -> dict[int, str]:
+        """Why movers are stuck, in words, by their handles."""
+        is_stuck = self.kinds == EVENT_KINDS.index("stuck")
+        pairs = zip(self.handles[is_stuck].tolist(), self.reasons[is_stuck].tolist(), strict=True)
+        return {handle: STUCK_REASONS[reason] for handle, reason in pairs}
+
+
+class MoverView(NamedTuple):
+    """Movers after a step; arrays that were not asked for are None."""
+
+    tick: int
+    version: int
+    """Version of the map that the step saw."""
+    handles: NDArray[np.int64] | None
+    positions: NDArray[np.float32] | None
+    velocities: NDArray[np.float32] | None
+    states: NDArray[np.uint8] | None
+    """uint8 array (n,): index into `MOVER_STATES`."""
+    transforms: NDArray[np.float32] | None
+    """float32 array (n, 8): instances of a Godot MultiMesh."""
+    truncated: bool
+    """Whether there were more than the limit."""
+    events: MoverEvents
+    skipped: int = 0
+    """States that a stream has left out before this one."""
+    lost_events: int = 0
+    """Events that a stream could not keep."""
+
+
+class MoverStep(NamedTuple):
+    """What a step in lockstep has come to."""
+
+    view: MoverView
+    steps: int
+    """Steps done; fewer than asked for if it was cancelled."""
+    hash: str | None
+    """Digest of the state, if asked for."""
+
+
+class MoverInfo(NamedTuple):
+    """How many movers there are and how they run."""
+
+    movers: int
+    """How many there are."""
+    tick: int
+    """Steps since they were made."""
+    rate: float
+    """Steps a second; 0 if they do not run."""
+    skipped: int
+    """Steps left out because the server was late."""
+    hash: str | None
+    """Digest of the state, if asked for."""
+
+
+def _handles(handles: ArrayLike) -> NDArray[np.int64]:
+    array: NDArray[np.int64] = as_array("handles", handles, np.int64, (None,))
+    return array
+
+
+def _points(name: str, points: ArrayLike) -> NDArray[np.float32]:
+    array: NDArray[np.float32] = as_array(name, points, np.float32, (None, 2))
+    return array
+
+
+def _stated(
+    properties: Mapping[str, Any], n: int
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the fields and arrays that state properties of n movers."""
+    fields: dict[str, Any] = {}
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, given in properties.items():
+        if name not in MOVER_PROPERTIES:
+            known = ", ".join(MOVER_PROPERTIES)
+            raise InputError(name, given, "is not a property of movers", f"choose among {known}")
+        single, many = MOVER_PROPERTIES[name]
+        if np.ndim(given):
+            dtype = np.uint32 if name in ("layers", "mask") else np.float32
+            arrays[many] = as_array(name, given, dtype, (n,))
+        else:
+            fields[single] = given
+    return fields, arrays
+
+
+def _view_fields(
+    columns: Sequence[str],
+    area: tuple[float, float, float, float] | None,
+    limit: int | None,
+    space: str,
+) -> dict[str, Any]:
+    return {
+        "columns": list(columns),
+        "area": None if area is None else [float(side) for side in area],
+        "limit": limit,
+        "space": space,
+    }
+
+
+def _read_events(arrays: Mapping[str, NDArray[Any]]) -> MoverEvents:
+    return MoverEvents(
+        arrays.get("event_ticks", np.zeros(0, np.uint64)),
+        arrays.get("event_kinds", np.zeros(0, np.uint8)),
+        arrays.get("event_handles", np.zeros(0, np.int64)),
+        arrays.get("event_reasons", np.zeros(0, np.uint8)),
+    )
+
+
+def _as_view(version: int, fields: Mapping[str, Any], arrays: Mapping[str, Any]) -> MoverView:
+    columns = {name: arrays.get(name) for name in COLUMNS}
+    return MoverView(
+        tick=fields["tick"],
+        version=version,
+        truncated=fields["truncated"],
+        events=_read_events(arrays),
+        skipped=fields.get("skipped", 0),
+        lost_events=fields.get("lost_events", 0),
+        **columns,
+    )
+
+
+def _read_view(answer: Answer) -> MoverView:
+    return _as_view(answer.version, answer.fields, answer.arrays)
+
+
+def read_state(notice: Notice) -> MoverView:
+    """Return what an event ``movers_state`` tells.
+
+    Parameters
+    ----------
+    notice : Notice
+        From `Client.poll` or `AsyncClient.on_notice`.
+
+    Returns
+    -------
+    MoverView
+        The movers and what happened to them.
+
+    Raises
+    ------
+    InputError
+        If it is another event.
+    """
+    if notice.name != "movers_state":
+        raise InputError("notice", notice.name, "is no movers_state", "look at its name first")
+    return _as_view(notice.fields["version"], notice.fields, notice.arrays)
+
+
+# Who is there
+
+
+def set_up_movers(world: str, *, replace: bool = False, **options: Any) -> Question[None]:
+    """Make an empty table of movers.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    replace : bool
+        Drop the movers there are.
+    **options
+        ``avoidance``, ``neighbor_dist``, ``max_neighbors``, ``time_horizon``, ``keep_right``,
+        ``budget``, ``repath_interval``, ``goal_tolerance``; see ``movers_setup`` in PROTOCOL.md.
+
+    Returns
+    -------
+    Question of None
+        Answered when it is made.
+    """
+    fields = {"world": world, "replace": replace, **options}
+    return Question("movers_setup", fields, read_nothing)
+
+
+def add_movers(
+    world: str,
+    positions: ArrayLike,
+    *,
+    radius: ArrayLike,
+    max_speed: ArrayLike,
+    space: str = "cell",
+    owned: bool = True,
+    movement: Mapping[str, Any] | None = None,
+    **properties: ArrayLike,
+) -> Question[NDArray[np.int64]]:
+    """Add movers that stand still.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    positions : array-like of float, shape (n, 2)
+        Where they stand.
+    radius, max_speed : float or array-like, shape (n,)
+        Of their bodies, in cells and cells a second.
+    space : str
+        What positions are given in, ``cell`` or ``world``.
+    owned : bool
+        Remove them when the session ends.
+    movement : mapping of str to object, optional
+        What blocks them; see `MovementFields`.
+    **properties
+        Other keywords of `Movers.add`, a number or an array (n,) each.
+
+    Returns
+    -------
+    Question of int64 array (n,)
+        Their handles.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be sent.
+    """
+    points = _points("positions", positions)
+    stated = {"radius": radius, "max_speed": max_speed, **properties}
+    fields, arrays = _stated(stated, len(points))
+    return Question(
+        "movers_add",
+        {"world": world, "space": space, "owned": owned, **fields, **(movement or {})},
+        lambda answer: answer.arrays["handles"],
+        {"positions": points, **arrays},
+    )
+
+
+def remove_movers(world: str, handles: ArrayLike) -> Question[None]:
+    """Remove movers.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    handles : array-like of int, shape (n,)
+        Each once.
+
+    Returns
+    -------
+    Question of None
+        Answered when they are gone.
+    """
+    return Question("movers_remove", {"world": world}, read_nothing, {"handles": _handles(handles)})
+
+
+def set_movers(world: str, handles: ArrayLike, **properties: ArrayLike) -> Question[None]:
+    """Change properties of movers.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    handles : array-like of int, shape (n,)
+        Each once.
+    **properties
+        Keywords of `Movers.set`, a number or an array (n,) each.
+
+    Returns
+    -------
+    Question of None
+        Answered when it is done.
+
+    Raises
+    ------
+    InputError
+        If there is no such property.
+    """
+    movers = _handles(handles)
+    fields, arrays = _stated(properties, movers.size)
+    return Question(
+        "movers_set", {"world": world, **fields}, read_nothing, {"handles": movers, **arrays}
+    )
+
+
+def place_movers(
+    world: str, handles: ArrayLike, positions: ArrayLike, *, space: str = "cell"
+) -> Question[None]:
+    """Put movers somewhere else, standing still.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    handles : array-like of int, shape (n,)
+        Each once.
+    positions : array-like of float, shape (n, 2)
+        Where to.
+    space : str
+        ``cell`` or ``world``.
+
+    Returns
+    -------
+    Question of None
+        Answered when they are there.
+    """
+    arrays: dict[str, NDArray[Any]] = {
+        "handles": _handles(handles),
+        "positions": _points("positions", positions),
+    }
+    return Question("movers_set", {"world": world, "space": space}, read_nothing, arrays)
+
+
+def order_movers(
+    world: str,
+    handles: ArrayLike,
+    goals: ArrayLike,
+    *,
+    spread: bool = True,
+    space: str = "cell",
+) -> Question[None]:
+    """Send movers to a goal, or each to its own.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    handles : array-like of int, shape (n,)
+        Each once.
+    goals : array-like of float, shape (2,) or (n, 2)
+        One for all, or one for each.
+    spread : bool
+        Whether those that share a goal get places of their own.
+    space : str
+        What goals are given in, ``cell`` or ``world``.
+
+    Returns
+    -------
+    Question of None
+        Answered when the order is given; ways are found within the steps to come.
+    """
+    arrays: dict[str, NDArray[Any]] = {
+        "handles": _handles(handles),
+        "goals": _points("goals", np.atleast_2d(np.asarray(goals))),
+    }
+    fields = {"world": world, "space": space, "spread": spread}
+    return Question("movers_order", fields, read_nothing, arrays)
+
+
+def send_movers_along(
+    world: str, handles: ArrayLike, points: ArrayLike, offsets: ArrayLike, *, space: str = "cell"
+) -> Question[None]:
+    """Send movers along waypoints.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    handles : array-like of int, shape (n,)
+        Each once.
+    points : array-like of float, shape (m, 2)
+        The waypoints of all, one after the other.
+    offsets : array-like of int, shape (n + 1,)
+        Path i is ``points[offsets[i]:offsets[i + 1]]``.
+    space : str
+        ``cell`` or ``world``.
+
+    Returns
+    -------
+    Question of None
+        Answered when they are on their way.
+    """
+    arrays = {
+        "handles": _handles(handles),
+        "points": _points("points", points),
+        "offsets": as_array("offsets", offsets, np.uint32, (None,)),
+    }
+    return Question("movers_paths", {"world": world, "space": space}, read_nothing, arrays)
+
+
+def stop_movers(world: str, handles: ArrayLike) -> Question[None]:
+    """Let movers stand where they are.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    handles : array-like of int, shape (n,)
+        Movers.
+
+    Returns
+    -------
+    Question of None
+        Answered when they stand.
+    """
+    return Question("movers_stop", {"world": world}, read_nothing, {"handles": _handles(handles)})
+
+
+# Time
+
+
+def step_movers(
+    world: str,
+    dt: float,
+    count: int = 1,
+    *,
+    columns: Sequence[str] = (),
+    area: tuple[float, float, float, float] | None = None,
+    limit: int | None = None,
+    space: str = "cell",
+    events: bool = True,
+    hash: bool = False,  # noqa: A002 - as on the wire
+) -> Question[MoverStep]:
+    """Move everybody in lockstep.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    dt : float
+        Seconds a step.
+    count : int
+        Steps.
+    columns : sequence of str
+        What to tell of each mover afterwards; see `COLUMNS`.
+    area : (float, float, float, float), optional
+        Tell only of movers inside x0, y0, x1, y1.
+    limit : int, optional
+        Tell of at most so many.
+    space : str
+        What positions and area are given in, ``cell`` or ``world``.
+    events : bool
+        Tell what happened.
+    hash : bool
+        Tell the digest of the state.
+
+    Returns
+    -------
+    Question of MoverStep
+        What has come of it.
+    """
+    fields = {"world": world, "dt": dt, "count": count, "events": events, "hash": hash}
+
+    def read(answer: Answer) -> MoverStep:
+        told = answer.fields
+        return MoverStep(_read_view(answer), told["steps"], told.get("hash"))
+
+    return Question("movers_step", {**fields, **_view_fields(columns, area, limit, space)}, read)
+
+
+def run_movers(world: str, rate: float) -> Question[int]:
+    """Step at a fixed rate from now on.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    rate : float
+        Steps a second; 0 ends it.
+
+    Returns
+    -------
+    Question of int
+        The tick.
+    """
+    return Question(
+        "movers_run", {"world": world, "rate": rate}, lambda answer: int(answer.fields["tick"])
+    )
+
+
+# What can be seen
+
+
+def mover_info(world: str, *, hash: bool = False) -> Question[MoverInfo]:  # noqa: A002
+    """Ask how many movers there are and how they run.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    hash : bool
+        Tell the digest of the state.
+
+    Returns
+    -------
+    Question of MoverInfo
+        As they are now.
+    """
+
+    def read(answer: Answer) -> MoverInfo:
+        told = answer.fields
+        return MoverInfo(
+            told["count"], told["tick"], told["rate"], told["skipped"], told.get("hash")
+        )
+
+    return Question("movers_info", {"world": world, "hash": hash}, read)
+
+
+def view_movers(
+    world: str,
+    *,
+    columns: Sequence[str] = COLUMNS[:4],
+    area: tuple[float, float, float, float] | None = None,
+    limit: int | None = None,
+    space: str = "cell",
+) -> Question[MoverView]:
+    """Ask where movers are.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    columns, area, limit, space
+        As for `step_movers`.
+
+    Returns
+    -------
+    Question of MoverView
+        After the last step.
+    """
+    fields = {"world": world, **_view_fields(columns, area, limit, space)}
+    return Question("movers_view", fields, _read_view)
+
+
+def stream_movers(
+    world: str,
+    *,
+    on: bool = True,
+    columns: Sequence[str] = COLUMNS[:4],
+    area: tuple[float, float, float, float] | None = None,
+    limit: int | None = None,
+    space: str = "cell",
+    events: bool = True,
+    every: int = 1,
+    window: int = 2,
+) -> Question[int]:
+    """Have the movers' state told from now on, or change what is told.
+
+    It comes as events; `read_state` reads them. Clients confirm each as it is taken.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    on : bool
+        False ends it.
+    columns, area, limit, space, events
+        As for `step_movers`.
+    every : int
+        Tell each so many ticks.
+    window : int
+        How many may be on their way.
+
+    Returns
+    -------
+    Question of int
+        The tick.
+    """
+    fields = {"world": world, "on": on, "events": events, "every": every, "window": window}
+    return Question(
+        "movers_stream",
+        {**fields, **_view_fields(columns, area, limit, space)},
+        lambda answer: int(answer.fields["tick"]),
+    )
+
+
+def see_movers(world: str, tick: int) -> Question[None]:
+    """Confirm that states of a stream have been read; clients do so themselves.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    tick : int
+        The newest that was read.
+
+    Returns
+    -------
+    Question of None
+        Answered at once.
+    """
+    return Question("movers_seen", {"world": world, "tick": tick}, read_nothing)
+
+
+# As bytes
+
+
+def save_movers(world: str) -> Question[bytes]:
+    """Ask for the movers as bytes.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+
+    Returns
+    -------
+    Question of bytes
+        For `load_movers`.
+    """
+    return Question(
+        "movers_save", {"world": world}, lambda answer: answer.arrays["state"].tobytes()
+    )
+
+
+def load_movers(world: str, state: bytes, *, owned: bool = True) -> Question[NDArray[np.int64]]:
+    """Take saved movers in the place of those there are.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    state : bytes
+        From `save_movers`.
+    owned : bool
+        Remove them when the session ends.
+
+    Returns
+    -------
+    Question of int64 array (n,)
+        Their handles.
+    """
+    return Question(
+        "movers_load",
+        {"world": world, "owned": owned},
+        lambda answer: answer.arrays["handles"],
+        {"state": np.frombuffer(state, np.uint8)},
+    )
