@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
+from navserver.wire.path_messages import PATH_STATUSES, SOURCES
 from tests.godot_addon.conftest import ADDON_PROJECT
 
 if TYPE_CHECKING:
@@ -59,3 +61,20 @@ def test_no_script_of_the_addon_silences_a_warning() -> None:
 def test_only_the_transport_names_a_socket() -> None:
     named = {path.name for path in SCRIPTS if "StreamPeerTCP" in path.read_text(encoding="utf-8")}
     assert named == {"transport.gd"}
+
+
+def test_statuses_and_sources_have_the_numbers_of_the_protocol() -> None:
+    addon = ADDON_PROJECT / "addons" / "navserver"
+    text = (addon / "nav_server_path_result.gd").read_text(encoding="utf-8")
+    statuses, sources = (
+        tuple(name.lower() for name in re.findall(r"^\t([A-Z_]+),$", body, re.MULTILINE))
+        for body in re.findall(r"^enum \w+ \{(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+    )
+    # What the addon has no status for is its FAILED, and the sidecar knows no fallback.
+    assert statuses[:-1] == PATH_STATUSES[:-1]
+    assert statuses[-1] == "failed"
+    assert sources == (*SOURCES, "fallback")
+    text = (addon / "internal" / "sidecar_backend.gd").read_text(encoding="utf-8")
+    lists = re.findall(r"^const _(?:STATUSES|SOURCES)\b[^\[]*\[([^\]]*)\]", text, re.MULTILINE)
+    names = [tuple(re.findall(r'"(\w+)"', body)) for body in lists]
+    assert names == [PATH_STATUSES, SOURCES]

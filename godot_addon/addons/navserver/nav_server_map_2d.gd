@@ -200,7 +200,7 @@ func find_path(query: NavServerPathQuery) -> NavServerPathRequest:
 	if query.size > 0:
 		job.size = query.size
 	job.deadline_msec = query.deadline_msec
-	job.priority = clampi(query.priority, -128, 127)
+	job.priority = clampi(query.priority, -100, 100)
 	job.allow_partial = query.allow_partial_path
 	job.watch = query.watch
 	for cell: Vector2i in query.blocked_cells:

@@ -17,7 +17,7 @@ var size: int = 0
 ## Answer within so many milliseconds, with [constant NavServerPathResult.Status.DEADLINE] if there
 ## is no path by then; 0 waits as long as it takes.
 var deadline_msec: float = 0.0
-## Greater goes first among this game's requests, from -128 to 127.
+## Greater goes first among this game's requests, from -100 to 100.
 var priority: int = 0
 ## Where the target is not reached, ask for the path to the cell that is nearest to it.
 var allow_partial_path: bool = false

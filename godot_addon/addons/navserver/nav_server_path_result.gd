@@ -22,16 +22,18 @@ enum Status {
 	CANCELLED,
 	## [member NavServerPathQuery.deadline_msec] passed.
 	DEADLINE,
-	## Too many requests wait: ask again later.
-	OVERLOADED,
 	## A newer request of the same agent took this one's place.
 	SUPERSEDED,
+	## Too many requests wait: ask again later.
+	OVERLOADED,
 	## The request could not be carried out; [member reason] says why and what to do.
 	FAILED,
 }
 
-## Who found the path.
+## Where the answer comes from.
 enum Source {
+	## Nothing was searched.
+	NOTHING,
 	## A search.
 	SEARCH,
 	## A flow field that several requests share.
@@ -40,6 +42,8 @@ enum Source {
 	CACHE,
 	## An equal request that was waiting already.
 	COALESCED,
+	## The islands of the map: they tell without a search that there is no way.
+	ISLANDS,
 	## The engine's own [AStarGrid2D], without a sidecar.
 	FALLBACK,
 }
@@ -56,8 +60,8 @@ var status: Status = Status.FAILED
 var reason: String = ""
 ## The version of the map that was searched, see [signal NavServerMap2D.map_changed].
 var map_version: int = 0
-## Who found the path.
-var source: Source = Source.SEARCH
+## Where the answer comes from.
+var source: Source = Source.NOTHING
 ## The cells of the path.
 var cells: Array[Vector2i]:
 	get = get_cells

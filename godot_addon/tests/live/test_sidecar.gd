@@ -174,6 +174,26 @@ func test_size_blocked_cells_partial_paths_and_statuses() -> void:
 	check_equal(outside.status, NavServerPathResult.Status.GOAL_BLOCKED, outside.reason)
 
 
+func test_batches_and_single_paths_tell_the_same() -> void:
+	var map: NavServerMap2D = _map_of(["...#.", "...#.", "...##", "....."])
+	var goals: Array[Vector2i] = [
+		Vector2i(2, 2), Vector2i(4, 0), Vector2i(3, 0), Vector2i(9, 9), Vector2i(0, 3)
+	]
+	var queries: Array[NavServerPathQuery] = []
+	for goal: Vector2i in goals:
+		queries.append(_query(map, Vector2i.ZERO, goal))
+		queries[-1].priority = 127
+	var rows: Array[NavServerPathResult] = []
+	for request: NavServerPathRequest in map.find_paths(queries):
+		rows.append(await request.wait())
+	for index: int in goals.size():
+		var alone: NavServerPathResult = await map.find_path(queries[index]).wait()
+		check_equal(rows[index].status, alone.status, rows[index].reason)
+		check_equal(rows[index].cost, alone.cost)
+		check_equal(rows[index].cells, alone.cells)
+	check(rows[0].source in [NavServerPathResult.Source.SEARCH, NavServerPathResult.Source.FIELD])
+
+
 func test_cancelled_requests_are_answered() -> void:
 	var map: NavServerMap2D = _map_of(_ROOMS)
 	var requests: Array[NavServerPathRequest] = []
@@ -222,6 +242,27 @@ func test_killed_under_load_every_request_is_answered_once() -> void:
 		NavServerPathResult.Status.GOAL_BLOCKED,
 		"the edit is there again"
 	)
+
+
+func test_an_end_that_is_noticed_while_sending_is_an_end() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	OS.kill(_server_pid())
+	# Whatever sends first finds the connection closed; only what polls looks for its end.
+	OS.delay_msec(100)
+	for index: int in 20:
+		map.find_path(_query(map, Vector2i(1, 1), Vector2i(7, 1)))
+		_connection.call("_flush")
+		OS.delay_msec(5)
+	check(await _answers_in_time(map))
+	await wait_until(NavServer.is_available, 60.0, "for the sidecar to come back")
+	check(await _answers_in_time(map))
+
+
+func _answers_in_time(map: NavServerMap2D) -> bool:
+	var request: NavServerPathRequest = map.find_path(_query(map, Vector2i(1, 1), Vector2i(7, 1)))
+	await wait_until(request.is_completed, 30.0, "for an answer")
+	return request.is_completed() and request.result.has_path()
 
 
 func test_save_and_restore_across_a_restart() -> void:

@@ -9,7 +9,7 @@ const Session := preload("session.gd")
 const TileTable := preload("tile_table.gd")
 const WatchedPaths := preload("watched_paths.gd")
 
-# Statuses by their number, as PROTOCOL.md and NavServerPathResult.Status have them.
+# Statuses and sources by their number, which the enums of NavServerPathResult share.
 const _STATUSES: PackedStringArray = [
 	"found",
 	"partial",
@@ -19,10 +19,12 @@ const _STATUSES: PackedStringArray = [
 	"limit",
 	"cancelled",
 	"deadline",
-	"overloaded",
 	"superseded",
+	"overloaded",
+	"world_removed",
 ]
-const _SOURCES: PackedStringArray = ["search", "field", "cache", "coalesced"]
+const _SOURCES: PackedStringArray = ["nothing", "search", "field", "cache", "coalesced", "islands"]
+const _REMOVED: String = "the map was removed while the request waited"
 const _BATCH_LIMIT: int = 4096
 
 var _session: Session
@@ -444,7 +446,7 @@ func _take_batch(reply: Message) -> void:
 ## Makes a result of a status by its number.
 func make_result(status: int) -> NavServerPathResult:
 	if status >= NavServerPathResult.Status.FAILED:
-		return NavServerPathResult.without_path(NavServerPathResult.Status.FAILED)
+		return NavServerPathResult.without_path(NavServerPathResult.Status.FAILED, _REMOVED)
 	return NavServerPathResult.without_path(status as NavServerPathResult.Status)
 
 
@@ -531,7 +533,7 @@ class BatchRows:
 	func _take_row(backend: RefCounted, index: int) -> void:
 		var result: NavServerPathResult = backend.call("make_result", _statuses[index])
 		result.map_version = _versions[index] & 0xffff_ffff
-		result.source = mini(_sources[index], 3) as NavServerPathResult.Source
+		result.source = clampi(_sources[index], 0, 5) as NavServerPathResult.Source
 		result.cost = _costs[index]
 		result.path_length = _lengths[index]
 		if result.has_path():

@@ -55,6 +55,8 @@ var _warming_msec: int = -1
 var _reason: String = ""
 # The connection broke and its session may go on.
 var _resuming: bool = false
+# The transport was opened, and its end was not taken note of yet.
+var _is_attached: bool = false
 
 
 ## Connects to the sidecar that a connection file tells of, now and whenever it comes back.
@@ -82,14 +84,14 @@ func connect_to(port: int, token: String) -> void:
 	if backend != null:
 		backend.close()
 	backend = SidecarBackend.new(_session)
-	_transport.open(port, _USER, token)
+	_attach()
 	_set_state(State.CONNECTING, "connecting to port %d" % port)
 
 
 ## Ends the connection, and the sidecar if it was started here.
 func stop(reason: String = "stopped") -> void:
 	var was_ready: bool = state == State.READY or _resuming
-	_transport.close()
+	_detach()
 	_resuming = false
 	_warming_msec = -1
 	if process != null:
@@ -115,15 +117,19 @@ func poll(deadline_usec: int) -> void:
 			_take_end_of_process()
 	if state == State.OFF or state == State.STARTING:
 		return
-	if _transport.state == Transport.State.CLOSED:
+	if not _is_attached:
 		_look_again()
 		return
 	_transport.poll()
 	_exchange(deadline_usec)
 	if state != State.OFF:
 		backend.poll(deadline_usec)
-	if state == State.OFF:
-		return
+	if state != State.OFF and _is_attached:
+		_watch_connection()
+
+
+## Notices that the connection has ended, whoever used it last, or hangs.
+func _watch_connection() -> void:
 	if _warming_msec >= 0 and Time.get_ticks_msec() - _warming_msec > _WARMING_MSEC:
 		_open_up()
 	var limit: int = _SILENCE_MSEC
@@ -132,8 +138,17 @@ func poll(deadline_usec: int) -> void:
 	if _transport.state == Transport.State.CLOSED:
 		_take_break(_transport.reason, _transport.refused)
 	elif _transport.get_silence_msec() > limit:
-		_transport.close()
 		_take_break("the sidecar says nothing", false)
+
+
+func _attach() -> void:
+	_is_attached = true
+	_transport.open(_port, _USER, _token)
+
+
+func _detach() -> void:
+	_is_attached = false
+	_transport.close()
 
 
 ## Sends what was asked for, as far as the system takes it.
@@ -202,7 +217,6 @@ func _take_events() -> void:
 			Session.Event.PUSHED:
 				_take_pushed(_session.message)
 			Session.Event.LEFT:
-				_transport.close()
 				_take_break("the sidecar ended", false)
 			Session.Event.CLOSED:
 				_give_up(_session.reason)
@@ -251,12 +265,13 @@ func _take_pushed(event: Message) -> void:
 
 
 func _take_break(reason: String, refused: bool) -> void:
+	_detach()
 	_session.disconnected()
 	_warming_msec = -1
 	if state == State.READY:
 		_resuming = true
 		_set_state(State.CONNECTING, reason)
-		_transport.open(_port, _USER, _token)
+		_attach()
 		return
 	if _resuming:
 		_resuming = false
@@ -293,7 +308,7 @@ func _take_end_of_process() -> void:
 		_give_up("%s; it was started %d times" % [problem, _starts])
 		return
 	var was_ready: bool = state == State.READY or _resuming
-	_transport.close()
+	_detach()
 	_resuming = false
 	if was_ready:
 		lost.emit()
