@@ -105,6 +105,16 @@ def unpack(field: str, data: object) -> tuple[Any, dict[str, NDArray[Any]]]:
     content, digest = whole[:-_DIGEST_BYTES], whole[-_DIGEST_BYTES:]
     if hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest() != digest:
         raise InputError(field, f"{len(whole)} bytes", "are damaged", remedy)
+    try:
+        return _read(field, content)
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+        # Of a checksum that somebody has made.
+        raise InputError(field, f"{len(whole)} bytes", "are no archive inside", remedy) from None
+
+
+def _read(field: str, content: bytes) -> tuple[Any, dict[str, NDArray[Any]]]:
     start = len(_MAGIC) + 4
     end = start + int.from_bytes(content[len(_MAGIC) : start], "little")
     header = json.loads(content[start:end])
@@ -117,6 +127,8 @@ def unpack(field: str, data: object) -> tuple[Any, dict[str, NDArray[Any]]]:
     for name, code, shape in header["arrays"]:
         dtype = np.dtype("<" + code)
         count = int(np.prod(shape, dtype=np.int64))
+        if count < 0:
+            raise ValueError(shape)
         array = np.frombuffer(content, dtype, count, end).reshape(shape)
         arrays[name] = array.astype(dtype.newbyteorder("="))
         end += array.nbytes

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from navserver.movers.archive import digest_of, pack, unpack
 from navserver.movers.columns import Columns, EventFlag, MoverState
 from navserver.movers.movers import Movers
+from navserver.movers.soundness import IN_POOL, check_table
 from navserver.search.costs import CostModel
 from navserver.search.grid import Grid
 from navserver.search.movement import Movement
@@ -24,9 +25,6 @@ from navserver.search.profile import Profile
 from navserver.status import InputError
 
 __all__ = ["hash_movers", "load_movers", "save_movers"]
-
-# Where a route lies in the pool is told by its length and by how much of it is passed.
-_IN_POOL = ("path_begin", "path_next", "path_end")
 
 
 def save_movers(movers: Movers) -> bytes:
@@ -93,20 +91,29 @@ def load_movers(grid: Grid, data: bytes) -> Movers:
         If the bytes are damaged, of another version, or of a map of another shape.
     """
     facts, arrays = unpack("data", data)
-    if facts.get("kind") != "movers":
-        raise InputError("data", facts.get("kind"), "are not movers", "give what save_movers gave")
+    kind = facts.get("kind") if isinstance(facts, dict) else None
+    if kind != "movers":
+        raise InputError("data", kind, "are not movers", "give what save_movers gave")
     region = [grid.width, grid.height, *grid.region_position]
-    if facts["region"] != region:
+    if facts.get("region") != region:
         raise InputError(
-            "grid", grid, f"is not the map of the movers, {facts['region']}",
+            "grid", grid, f"is not the map of the movers, {facts.get('region')}",
             "give one of the same width, height and region_position",
         )  # fmt: skip
     movers = Movers(grid)
-    movers.movements[:] = [
-        _movement_of(told, costs)
-        for told, costs in zip(facts["movements"], arrays["profile_costs"], strict=True)
-    ]
-    columns = {name: arrays[name] for name in Columns.__slots__ if name not in _IN_POOL}
+    try:
+        movers.movements[:] = [
+            _movement_of(told, costs)
+            for told, costs in zip(facts["movements"], arrays["profile_costs"], strict=True)
+        ]
+    except (KeyError, TypeError, ValueError):
+        raise InputError(
+            "data", "movements", "cannot be what was saved", "give the bytes that were saved"
+        ) from None
+    check_table(grid, len(movers.movements), arrays)
+    columns = {name: arrays[name] for name in Columns.__slots__ if name not in IN_POOL}
+    # Fields are not saved: whoever followed one waits for a way.
+    columns["flow_field"] = np.full_like(columns["flow_field"], -1)
     movers.restore(columns, arrays["free_slots"])
     counts, passed = arrays["route_counts"], arrays["route_passed"]
     routed = np.flatnonzero(counts)
@@ -124,7 +131,7 @@ def _contents(movers: Movers) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     slots = movers.slots
     columns = movers.columns
     arrays = {
-        name: array[:slots] for name, array in columns.arrays().items() if name not in _IN_POOL
+        name: array[:slots] for name, array in columns.arrays().items() if name not in IN_POOL
     }
     under_way = columns.path_next[:slots] < columns.path_end[:slots]
     begin = columns.path_begin[:slots]

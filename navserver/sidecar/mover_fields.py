@@ -226,7 +226,7 @@ def event_arrays(steps: Iterable[Step]) -> dict[str, NDArray[Any]]:
         for kind, found in enumerate(step.events[: len(EVENT_KINDS)]):
             if not found.size:
                 continue
-            ticks.append(np.full(found.size, step.tick, np.uint64))
+            ticks.append(np.full(found.size, step.tick, np.int64))
             kinds.append(np.full(found.size, kind, np.uint8))
             handles.append(found)
             is_stuck = EVENT_KINDS[kind] == "stuck"

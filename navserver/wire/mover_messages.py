@@ -104,7 +104,7 @@ _VIEW_ARRAYS = (
 )  # fmt: skip
 
 _EVENT_ARRAYS = (
-    Array("event_ticks", "u64", ("e",), "the tick of each event; they rise", required=False),
+    Array("event_ticks", "i64", ("e",), "the tick of each event; they rise", required=False),
     Array("event_kinds", "u8", ("e",), "index into the event kinds", required=False),
     Array("event_handles", "i64", ("e",), "the mover", required=False),
     Array("event_reasons", "u8", ("e",), "index into the stuck reasons; 0 unless stuck",

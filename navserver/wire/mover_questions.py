@@ -41,8 +41,8 @@ __all__ = [
 class MoverEvents(NamedTuple):
     """What happened to movers, as one table ordered by tick."""
 
-    ticks: NDArray[np.uint64]
-    """uint64 array (n,)."""
+    ticks: NDArray[np.int64]
+    """int64 array (n,)."""
     kinds: NDArray[np.uint8]
     """uint8 array (n,): index into `EVENT_KINDS`."""
     handles: NDArray[np.int64]
@@ -165,7 +165,7 @@ def _view_fields(
 
 def _read_events(arrays: Mapping[str, NDArray[Any]]) -> MoverEvents:
     return MoverEvents(
-        arrays.get("event_ticks", np.zeros(0, np.uint64)),
+        arrays.get("event_ticks", np.zeros(0, np.int64)),
         arrays.get("event_kinds", np.zeros(0, np.uint8)),
         arrays.get("event_handles", np.zeros(0, np.int64)),
         arrays.get("event_reasons", np.zeros(0, np.uint8)),

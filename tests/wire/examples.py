@@ -42,10 +42,6 @@ def i64(*values: int) -> NDArray[np.int64]:
     return np.array(values, np.int64)
 
 
-def u64(*values: int) -> NDArray[np.uint64]:
-    return np.array(values, np.uint64)
-
-
 def f64(*values: Any) -> NDArray[np.float64]:
     return np.array(values, np.float64)
 
@@ -291,7 +287,7 @@ MESSAGE_EXAMPLES: dict[str, Example] = {
             },
             {
                 "positions": f32((1, 1), (0, 1)),
-                "event_ticks": u64(6, 8),
+                "event_ticks": i64(6, 8),
                 "event_kinds": u8(0, 4),
                 "event_handles": i64(4294967296, 4294967297),
                 "event_reasons": u8(0, 2),
@@ -351,7 +347,7 @@ EVENT_EXAMPLES: dict[str, Body] = {
         },
         {
             "transforms": f32((0, -1, 0, -8, 1, 0, 0, 8), (1, 0, 0, 8, 0, 1, 0, 24)),
-            "event_ticks": u64(9),
+            "event_ticks": i64(9),
             "event_kinds": u8(4),
             "event_handles": i64(4294967297),
             "event_reasons": u8(1),
