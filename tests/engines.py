@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from navserver.search import astar
-from navserver.search.astar import AStar, Outputs
+from navserver.search.astar import AStar
 from navserver.search.bucket_engine import N_BUCKETS
 from navserver.search.costs import SQRT2
 from navserver.search.engine import BUCKETS, CANONICAL, HEAP, MULTIPLES, Request, Scratch
@@ -20,6 +20,7 @@ from navserver.search.grid import Grid
 from navserver.search.heuristics import least_unit_cost
 from navserver.search.nodes import CancelFlag, OpenList
 from navserver.search.packed_nodes import N_STACKS
+from navserver.search.path_kernels import Outputs
 from navserver.search.results import PathResult
 
 ENGINE_NAMES = {
@@ -73,7 +74,7 @@ def forced(engine: int, **changes: Any) -> Iterator[None]:
 @contextmanager
 def tiny_open_lists() -> Iterator[None]:
     """Open lists of searches made inside begin with room for one expansion."""
-    made = astar._scratch_with
+    made = astar.scratch_with
 
     def make(scratch: Scratch, engine: int, size: int) -> Scratch:
         had = scratch
@@ -90,7 +91,7 @@ def tiny_open_lists() -> Iterator[None]:
         return scratch
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(astar, "_scratch_with", make)
+        patch.setattr(astar, "scratch_with", make)
         yield
 
 

@@ -22,7 +22,8 @@ from navserver.movers.repath import LEAST_SHARED, NO_ANCHOR, Planner
 from navserver.movers.sight import options_of
 from navserver.movers.slots import SlotPlanner
 from navserver.search.grid import Grid
-from navserver.search.islands import IslandArrays, find_island_, islands_of
+from navserver.search.island_labeling import IslandArrays, find_island_
+from navserver.search.islands import islands_of
 from navserver.search.line_of_sight import raycasts
 from navserver.search.nearest import islands_at_, nearest_, nearest_reachable, nearest_walkable
 from navserver.search.validation import checked_array, checked_number

@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from navserver.search.astar import (
-    D_UNREACHABLE,
-    S_COUNT,
-    S_DETAIL,
-    S_EXPANDED,
-    S_STATUS,
-    AStar,
-    Outputs,
-)
+from navserver.search.astar import AStar
 from navserver.search.cells import paired_cells
 from navserver.search.grid import Grid
 from navserver.search.islands import islands_of
 from navserver.search.movement import Movement, MovementOptions, check_keywords
 from navserver.search.nodes import CancelFlag, checked_cancel, unpack_cells
+from navserver.search.path_kernels import (
+    D_UNREACHABLE,
+    S_COUNT,
+    S_DETAIL,
+    S_EXPANDED,
+    S_STATUS,
+    Outputs,
+)
 from navserver.search.results import PathResult, ResultRow
 from navserver.search.validation import checked_callback, checked_count, checked_flag
 from navserver.status import GridChangedError, InputError, Status

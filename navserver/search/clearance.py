@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from navserver.search.bodies import WallColumns, cell_scale_of, wall_columns, wall_distances_
+from navserver.search.bodies import cell_scale_of, wall_columns
 from navserver.search.cells import flat_cells
 from navserver.search.derived import Change
+from navserver.search.discs import WallColumns, wall_distances_
 from navserver.search.grid import Grid, checked_movement
 from navserver.search.movement import MAX_BODY, Movement, MovementOptions
 

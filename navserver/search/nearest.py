@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from navserver._jit import kernel, register_warm_up
 from navserver.search.grid import Grid, checked_movement
-from navserver.search.islands import IslandArrays, find_island_, islands_of
+from navserver.search.island_labeling import IslandArrays, find_island_
+from navserver.search.islands import islands_of
 from navserver.search.movement import MovementOptions
 from navserver.search.nodes import unpack_cells
 from navserver.search.validation import checked_count, checked_number, checked_position

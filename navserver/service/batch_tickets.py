@@ -12,10 +12,10 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver.search.astar import S_COUNT, S_DETAIL, S_EXPANDED, S_STATUS
 from navserver.search.cells import paired_cells
 from navserver.search.grid import Grid
 from navserver.search.nodes import CancelFlag, SearchTrace, unpack_cells
+from navserver.search.path_kernels import S_COUNT, S_DETAIL, S_EXPANDED, S_STATUS
 from navserver.search.results import PathResult
 from navserver.service.path_queue import Lane
 from navserver.service.path_tickets import TRIAL_EXPANSIONS, Job, PathTicket, is_cut_short

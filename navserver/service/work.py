@@ -14,7 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from navserver.search.astar import (
+from navserver.search.astar import AStar
+from navserver.search.grid import Grid
+from navserver.search.many import path_totals_
+from navserver.search.movement import Movement
+from navserver.search.nodes import CancelFlag, SearchTrace
+from navserver.search.path_kernels import (
     S_COUNT,
     S_DETAIL,
     S_EXPANDED,
@@ -22,13 +27,8 @@ from navserver.search.astar import (
     S_PEAK,
     S_REOPENED,
     S_STATUS,
-    AStar,
     Outputs,
 )
-from navserver.search.grid import Grid
-from navserver.search.many import path_totals_
-from navserver.search.movement import Movement
-from navserver.search.nodes import CancelFlag, SearchTrace
 from navserver.search.results import PathResult, ResultRow
 from navserver.search.wavefront import Wavefront
 from navserver.service.replicas import Replica, Searcher

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from navserver.search import islands as islands_module
 from navserver.search.grid import Grid, Profile
+from navserver.search.island_labeling import CONNECTED, SEPARATE, UNSURE
+from navserver.search.island_updates import ring_table
 from navserver.search.islands import (
-    CONNECTED,
-    SEPARATE,
-    UNSURE,
     Islands,
     Reach,
     connected,
@@ -114,7 +112,7 @@ def test_a_ring_falls_into_its_parts(eight: bool) -> None:
     """All 256 rings: the parts that a cell's closing may leave, counted by a flood."""
     around = list(zip(DX, DY, strict=True))
     mode = ref.ALWAYS if eight else ref.NEVER
-    table = islands_module.ring_table(eight)
+    table = ring_table(eight)
     for ring in range(256):
         free = {around[d] for d in range(8) if ring >> d & 1}
         labels = ref.components(free, mode)
