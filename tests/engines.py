@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from navserver.search import astar
@@ -18,10 +19,14 @@ from navserver.search.costs import SQRT2
 from navserver.search.engine import BUCKETS, CANONICAL, HEAP, MULTIPLES, Request, Scratch
 from navserver.search.grid import Grid
 from navserver.search.heuristics import least_unit_cost
-from navserver.search.nodes import CancelFlag, OpenList
+from navserver.search.moves import DiagonalMode
+from navserver.search.nodes import CancelFlag, OpenList, SearchTrace
 from navserver.search.packed_nodes import N_STACKS
 from navserver.search.path_kernels import Outputs
 from navserver.search.results import PathResult
+from navserver.status import Detail, Status
+from tests import reference as ref
+from tests import strategies as sts
 
 ENGINE_NAMES = {
     HEAP: "heap",
@@ -223,3 +228,90 @@ def open_list_size(search: AStar) -> int:
     if engine_of(search) >= CANONICAL:
         return scratch.stacks.size // N_STACKS
     return scratch.heap.f.size if engine_of(search) == HEAP else scratch.entry_cell.size
+
+
+MODES = list(DiagonalMode)
+
+
+each_engine = pytest.mark.parametrize("engine", ENGINES, ids=ENGINE_NAMES.get)
+
+
+each_mode = pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
+
+
+def assert_same(one: PathResult, other: PathResult) -> None:
+    assert (one.status, one.detail) == (other.status, other.detail)
+    np.testing.assert_array_equal(one.cells, other.cells)
+    assert (one.cost, one.length, one.metrics) == (other.cost, other.length, other.metrics)
+
+
+def assert_same_trace(one: SearchTrace, other: SearchTrace) -> None:
+    for name in ("cells", "parents", "g", "h"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+EVEN_COSTS = (1.0, 0.1, 7.3, 1e-3, 1e-30, 1e30)
+
+
+RELATIVE = 1e-9
+
+
+def close(value: float) -> Any:
+    return pytest.approx(value, rel=RELATIVE, abs=0)
+
+
+def check(result: PathResult, query: sts.Query, weight: float = 1.0) -> None:
+    """Hold a result against the oracle."""
+    costs = query.costs()
+    best = ref.distances(costs, query.start, query.diagonal_mode, query.cost_model)
+    if query.start not in costs:
+        assert result.status == Status.START_BLOCKED
+    elif query.goal not in costs:
+        assert result.status == Status.GOAL_BLOCKED
+    elif query.goal not in best:
+        assert (result.status, result.detail) == (Status.UNREACHABLE, Detail.UNREACHABLE)
+        assert result.metrics.expanded - result.metrics.reopened == len(best)
+    else:
+        assert result.status == Status.FOUND
+        cells = ref.as_cells(result.cells)
+        cost, length = ref.check_path(
+            costs, cells, query.start, query.goal, query.diagonal_mode, query.cost_model
+        )
+        assert (result.cost, result.length) == (close(cost), close(length))
+        least = best[query.goal]
+        if weight == 1.0:
+            assert result.cost == close(least)
+        assert least * (1 - RELATIVE) <= result.cost <= weight * least * (1 + RELATIVE)
+        assert result.metrics.reopened <= result.metrics.generated
+        assert 1 <= result.metrics.open_peak <= result.metrics.generated
+
+
+def chosen(grid: Grid, **options: Any) -> int:
+    search = AStar(grid, **options)
+    search.prepare()
+    return engine_of(search)
+
+
+@st.composite
+def queries_for(
+    draw: st.DrawFn, engine: int, max_side: int = sts.MAX_SIDE, *, changes: bool = True
+) -> sts.Query:
+    """A query that the engine can serve: even costs for CANONICAL, classes for MULTIPLES."""
+    query = draw(sts.queries(max_side, changes=changes and engine < CANONICAL))
+    if engine == MULTIPLES:
+        base = draw(st.sampled_from(EVEN_COSTS))
+        multiples = draw(st.sampled_from(((1, 2, 5, 3), (2, 3, 4, 7), (1, 20, 1, 2), (4, 5, 6, 1))))
+        query.costs_of_classes = {i: base * 0.25 * n for i, n in enumerate(multiples)}
+        query.cost_model, query.model.layers, query.overlays = 0, {}, None
+        query.model.cell_scale = None
+    if engine == CANONICAL:
+        cost = draw(st.sampled_from(EVEN_COSTS))
+        query.costs_of_classes = dict.fromkeys(range(4), cost)
+        query.model.layers, query.overlays = {}, None
+        if query.model.cell_scale is not None:
+            query.model.cell_scale[:] = draw(st.sampled_from((0.75, 1.1, 3.0)))
+        free = list(query.costs())
+        if len(free) > 1:
+            pick = st.sampled_from(free)
+            query.start, query.goal = draw(pick), draw(pick)
+    return query

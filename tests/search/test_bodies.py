@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from navserver.search import bodies
-from navserver.search.astar import AStar, find_path
+from navserver.search.astar import find_path
 from navserver.search.clearance import distance_to_wall, fits
 from navserver.search.grid import Grid, Profile
 from navserver.search.line_of_sight import line_of_sight
 from navserver.search.movement import MAX_BODY, Movement
 from navserver.search.moves import DiagonalMode
-from navserver.status import InputError, Status
+from navserver.status import InputError
 from tests import reference as ref
 from tests import strategies as my
+from tests.bodies import check_result, space_cells
 from tests.reference import Cell, Model
 from tests.reference_bodies import body_cells, disc_cells, square_cells
 
@@ -34,13 +35,6 @@ bodies_of = st.sampled_from(BODIES)
 
 def open_cells(model: Model, mapping: dict[int, float]) -> set[Cell]:
     return set(ref.cell_costs(model, my.table(mapping)))
-
-
-def space_cells(grid: Grid, **movement: Any) -> set[Cell]:
-    space = grid.space(Movement(**movement))
-    rows, columns = np.nonzero(space.open_table[space.cells])
-    ox, oy = grid.region_position
-    return {(int(x) + ox, int(y) + oy) for x, y in zip(columns, rows, strict=True)}
 
 
 @pytest.mark.parametrize(("size", "radius"), BODIES)
@@ -115,20 +109,6 @@ def test_edits_of_a_large_map_reach_as_far_as_the_body(size: int, radius: float,
         anew = grid.copy().terrain(movement)
         np.testing.assert_array_equal(kept.space, anew.space)
         np.testing.assert_array_equal(kept.masks, anew.masks)
-
-
-def test_the_largest_square_is_capped() -> None:
-    side = MAX_BODY + 3
-    grid = Grid.filled(side, side)
-    assert fits(grid, (3, 3), size=MAX_BODY) is True
-    assert fits(grid, (4, 3), size=MAX_BODY) is False
-    assert fits(grid, (3, 4), size=MAX_BODY) is False
-    grid.set_cell((3, 3), 255)
-    assert space_cells(grid, size=MAX_BODY) == {
-        (x, y) for x in range(4) for y in range(4) if (x, y) != (3, 3)
-    } - {(x, y) for x in range(4) for y in range(4)}
-    grid.set_cell((3, 3), 0)
-    assert len(space_cells(grid, size=MAX_BODY)) == 16
 
 
 def test_what_is_held_is_bounded() -> None:
@@ -250,75 +230,6 @@ def test_paths_of_bodies_are_optimal(size: int, radius: float, query: my.Query) 
     costs = {cell: cost for cell, cost in costs.items() if cell in room}
     result = find_path(grid, query.start, query.goal, size=size, radius=radius, **options)
     check_result(result, costs, query)
-
-
-def check_result(result: Any, costs: ref.Costs, query: my.Query) -> None:
-    if query.start not in costs:
-        assert result.status == Status.START_BLOCKED
-        return
-    if query.goal not in costs:
-        assert result.status == Status.GOAL_BLOCKED
-        return
-    best = ref.distances(costs, query.start, query.diagonal_mode, query.cost_model)
-    if query.goal not in best:
-        assert result.status == Status.UNREACHABLE
-        return
-    assert result.status == Status.FOUND
-    cost, _ = ref.check_path(
-        costs, ref.as_cells(result.cells), query.start, query.goal, query.diagonal_mode,
-        query.cost_model,
-    )  # fmt: skip
-    assert cost == pytest.approx(best[query.goal], rel=1e-9)
-    assert result.cost == pytest.approx(cost, rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("size", "radius"), [(1, 0.0), (2, 0.0), (3, 0.0), (6, 0.0), (1, 1.0), (1, 1.5), (1, 2.5)]
-)
-@given(query=my.queries(14, changes=True))
-def test_cells_of_a_query_count_for_the_whole_body(
-    size: int, radius: float, query: my.Query
-) -> None:
-    grid = my.grid_of(query.model)
-    options: dict[str, Any] = query.options()
-    costs = query.costs()
-    room = body_cells(query.model, set(costs), size, radius)
-    # An ignored cell costs as class cost 1, whatever stands around it.
-    costs = {cell: cost for cell, cost in costs.items() if cell in room}
-    search = AStar(grid, size=size, radius=radius, **options)
-    result = search.find_path(query.start, query.goal, **query.changes())
-    check_result(result, costs, query)
-    again = search.find_path(query.start, query.goal)
-    plain = query.model.copy()
-    unchanged = ref.cell_costs(plain, my.table(query.costs_of_classes), query.overlays)
-    room = body_cells(query.model, set(unchanged), size, radius)
-    query.blocked_cells, query.ignored_cells = [], []
-    check_result(again, {cell: c for cell, c in unchanged.items() if cell in room}, query)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("size", "radius"), [(2, 0.0), (9, 0.0), (32, 0.0), (1, 2.0), (1, 32.0)])
-@pytest.mark.parametrize("spread", [4, 40, 150])
-def test_many_cells_of_a_query_equal_an_edit(size: int, radius: float, spread: int) -> None:
-    random = np.random.default_rng([size, int(radius), spread])
-    blocked = np.kron(random.random((9, 10)) < 0.1, np.ones((16, 16), np.bool_))
-    grid = Grid.from_blocked(blocked, region_position=(3, -8))
-    corner = random.integers(0, 100, (2, 1, 2))
-    n_cells = 200
-    cells = (corner + random.integers(0, spread, (2, n_cells, 2))) % [grid.width, grid.height]
-    cells += [3, -8]
-    movement = Movement(size=size, radius=radius)
-    space = grid.space(movement)
-    closed, opened = space.anchors(grid.flat_indices(cells[0]), grid.flat_indices(cells[1]))
-    mine = (space.open_table[space.cells] != 0).reshape(-1).copy()
-    assert mine[closed].all()
-    assert not mine[opened].any()
-    mine[closed], mine[opened] = False, True
-    edited = grid.copy()
-    edited.set_cells(cells[0], 255)
-    edited.set_cells(cells[1], 0)
-    expected = edited.space(movement)
-    np.testing.assert_array_equal(mine, expected.open_table[expected.cells].reshape(-1) != 0)
 
 
 def test_a_wide_body_takes_the_wide_way() -> None:

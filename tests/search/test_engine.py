@@ -24,56 +24,19 @@ from navserver.status import CellError, Detail, Status
 from tests import engines as eng
 from tests import reference as ref
 from tests import strategies as sts
-from tests.engines import ENGINE_NAMES, ENGINES, EVEN_ENGINES
+from tests.engines import (
+    ENGINE_NAMES,
+    EVEN_ENGINES,
+    MODES,
+    RELATIVE,
+    assert_same,
+    check,
+    close,
+    each_engine,
+    each_mode,
+    queries_for,
+)
 from tests.reference_engines import graph
-
-MODES = list(DiagonalMode)
-RELATIVE = 1e-9
-each_engine = pytest.mark.parametrize("engine", ENGINES, ids=ENGINE_NAMES.get)
-each_mode = pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
-
-
-def close(value: float) -> Any:
-    return pytest.approx(value, rel=RELATIVE, abs=0)
-
-
-def assert_same(one: PathResult, other: PathResult) -> None:
-    assert (one.status, one.detail) == (other.status, other.detail)
-    np.testing.assert_array_equal(one.cells, other.cells)
-    assert (one.cost, one.length, one.metrics) == (other.cost, other.length, other.metrics)
-
-
-def assert_same_trace(one: SearchTrace, other: SearchTrace) -> None:
-    for name in ("cells", "parents", "g", "h"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-
-
-EVEN_COSTS = (1.0, 0.1, 7.3, 1e-3, 1e-30, 1e30)
-
-
-@st.composite
-def queries_for(
-    draw: st.DrawFn, engine: int, max_side: int = sts.MAX_SIDE, *, changes: bool = True
-) -> sts.Query:
-    """A query that the engine can serve: even costs for CANONICAL, classes for MULTIPLES."""
-    query = draw(sts.queries(max_side, changes=changes and engine < CANONICAL))
-    if engine == MULTIPLES:
-        base = draw(st.sampled_from(EVEN_COSTS))
-        multiples = draw(st.sampled_from(((1, 2, 5, 3), (2, 3, 4, 7), (1, 20, 1, 2), (4, 5, 6, 1))))
-        query.costs_of_classes = {i: base * 0.25 * n for i, n in enumerate(multiples)}
-        query.cost_model, query.model.layers, query.overlays = 0, {}, None
-        query.model.cell_scale = None
-    if engine == CANONICAL:
-        cost = draw(st.sampled_from(EVEN_COSTS))
-        query.costs_of_classes = dict.fromkeys(range(4), cost)
-        query.model.layers, query.overlays = {}, None
-        if query.model.cell_scale is not None:
-            query.model.cell_scale[:] = draw(st.sampled_from((0.75, 1.1, 3.0)))
-        free = list(query.costs())
-        if len(free) > 1:
-            pick = st.sampled_from(free)
-            query.start, query.goal = draw(pick), draw(pick)
-    return query
 
 
 def run(engine: int, query: sts.Query, **options: Any) -> PathResult:
@@ -86,32 +49,6 @@ def run(engine: int, query: sts.Query, **options: Any) -> PathResult:
         **query.changes(),
         **options,
     )
-
-
-def check(result: PathResult, query: sts.Query, weight: float = 1.0) -> None:
-    """Hold a result against the oracle."""
-    costs = query.costs()
-    best = ref.distances(costs, query.start, query.diagonal_mode, query.cost_model)
-    if query.start not in costs:
-        assert result.status == Status.START_BLOCKED
-    elif query.goal not in costs:
-        assert result.status == Status.GOAL_BLOCKED
-    elif query.goal not in best:
-        assert (result.status, result.detail) == (Status.UNREACHABLE, Detail.UNREACHABLE)
-        assert result.metrics.expanded - result.metrics.reopened == len(best)
-    else:
-        assert result.status == Status.FOUND
-        cells = ref.as_cells(result.cells)
-        cost, length = ref.check_path(
-            costs, cells, query.start, query.goal, query.diagonal_mode, query.cost_model
-        )
-        assert (result.cost, result.length) == (close(cost), close(length))
-        least = best[query.goal]
-        if weight == 1.0:
-            assert result.cost == close(least)
-        assert least * (1 - RELATIVE) <= result.cost <= weight * least * (1 + RELATIVE)
-        assert result.metrics.reopened <= result.metrics.generated
-        assert 1 <= result.metrics.open_peak <= result.metrics.generated
 
 
 # --- least cost -----------------------------------------------------------------------------------
@@ -293,170 +230,7 @@ def test_engines_agree_with_scipy_on_many_costs(seed: int) -> None:
 # --- the choice -----------------------------------------------------------------------------------
 
 
-def chosen(grid: Grid, **options: Any) -> int:
-    search = AStar(grid, **options)
-    search.prepare()
-    return eng.engine_of(search)
-
-
-def test_even_costs_are_served_in_fixed_point() -> None:
-    level = Grid.filled(4, 4)
-    for heuristic in set(Heuristic) - {Heuristic.EUCLIDEAN}:
-        for weight in (1.0, 4.0):
-            found = chosen(level, heuristic=heuristic, weight=weight, inexact=True)
-            assert found == CANONICAL
-    assert chosen(level, weight=4.001) == BUCKETS
-    assert chosen(level, heuristic=Heuristic.EUCLIDEAN) == BUCKETS
-    assert chosen(level, profile=Profile({0: 1e-30})) == CANONICAL
-    assert chosen(level, profile=Profile({0: 1e30}), cost_model=CostModel.PRODUCT) == CANONICAL
-    assert chosen(Grid.filled(4, 4, cell_scale=np.full((4, 4), 0.3))) == CANONICAL
-    # Classes that are not on the map, or block, make no difference.
-    assert chosen(level, profile=Profile({1: 5.0})) == CANONICAL
-    assert chosen(Grid([[0, 255]]), profile=Profile({0: 2.0})) == CANONICAL
-
-
-@pytest.mark.parametrize("unit", [1.0, 1e-30, 1e30])
-def test_costs_too_far_apart_are_served_by_the_heap(unit: float) -> None:
-    grid = Grid([[0, 1], [1, 0]])
-    for apart, expected in [
-        (1.001, BUCKETS),
-        (100.0, BUCKETS),
-        (2800.0, BUCKETS),
-        (2900.0, HEAP),
-        (1e8, HEAP),
-    ]:
-        assert chosen(grid, profile=Profile({0: unit, 1: unit * apart})) == expected
-    # The product of two cells is as far apart as the square.
-    product = {"cost_model": CostModel.PRODUCT}
-    assert chosen(grid, profile=Profile({0: unit, 1: unit * 50.0}), **product) == BUCKETS
-    assert chosen(grid, profile=Profile({0: unit, 1: unit * 60.0}), **product) == HEAP
-    assert chosen(grid, profile=Profile({0: unit, 1: unit * 2.0}), weight=2000.0) == BUCKETS
-    assert chosen(grid, profile=Profile({0: unit, 1: unit * 2.0}), weight=2100.0) == HEAP
-
-
-def test_zero_costs_are_served_by_the_heap() -> None:
-    assert chosen(Grid.filled(4, 4), profile=Profile({0: 0.0})) == HEAP
-    assert chosen(Grid([[0, 1]]), profile=Profile({0: 0.0})) == HEAP
-    grid = Grid.filled(2, 1, cell_scale=[[0, 1]])
-    assert chosen(grid) == HEAP
-
-
-def test_changes_for_one_query_are_served_in_float64() -> None:
-    search = AStar(Grid.filled(9, 9))
-    search.find_path((0, 0), (8, 8))
-    assert search._scratch.words.size == 0
-    assert search.find_path((0, 0), (8, 8), blocked_cells=[(4, 4)]).cost == close(
-        6 * math.sqrt(2) + 4
-    )
-    assert search._scratch.words.size == 2 * 81
-    assert eng.engine_of(search) == CANONICAL
-
-
-def test_edits_change_the_engine_and_keep_the_scratch() -> None:
-    random = np.random.default_rng(5)
-    model = ref.Model(np.where(random.random((30, 30)) < 0.25, 255, 0).astype(np.uint8))
-    model.classes[0, 0] = model.classes[29, 29] = 0
-    grid, mapping = sts.grid_of(model), {0: 1.0, 1: 3.14, 2: 0.0, 3: 1e5, 4: 3.5}
-    search = AStar(grid, profile=Profile(mapping))
-    query = sts.Query(model, (0, 0), (29, 29), mapping, 3, 0, None)
-    held: dict[str, Any] = {}
-    for turn in range(15):
-        class_id = (0, 1, 2, 3, 4)[turn % 5]
-        expected = (CANONICAL, BUCKETS, HEAP, HEAP, MULTIPLES)[turn % 5]
-        spots = [(int(x), int(y)) for x, y in random.integers(1, 29, (60, 2))]
-        edits = [cell for cell in spots if model.classes[cell[1], cell[0]] != 255]
-        model.classes[model.classes != 255] = 0
-        grid.set_all(model.classes)
-        if class_id:
-            model.put(edits, [class_id] * len(edits))
-            grid.set_cells(edits, class_id)
-        for query.start, query.goal in [((0, 0), (29, 29)), ((29, 29), (0, 0))]:
-            if query.start in query.costs() and query.goal in query.costs():
-                check(search.find_path(query.start, query.goal), query)
-                changed = {"blocked_cells": edits[:5]}
-                query.blocked_cells = edits[:5]
-                check(search.find_path(query.start, query.goal, **changed), query)
-                query.blocked_cells = []
-        assert eng.engine_of(search) == expected
-        for name in ("words", "packed", "heads"):
-            array = getattr(search._scratch, name)
-            assert name not in held or array is held[name], "scratch is made anew"
-            if array.size:
-                held[name] = array
-    assert set(held) == {"words", "packed", "heads"}
-
-
 # --- slices and growth ----------------------------------------------------------------------------
-
-
-@each_engine
-@given(data=st.data())
-def test_slices_and_growth_change_nothing(engine: int, data: st.DataObject) -> None:
-    query = data.draw(queries_for(engine))
-    heuristic = st.sampled_from(Heuristic)
-    if engine >= CANONICAL:
-        heuristic = heuristic.filter(lambda value: value != Heuristic.EUCLIDEAN)
-    options = {
-        **query.options(),
-        "heuristic": data.draw(heuristic),
-        "inexact": True,
-        "weight": data.draw(st.sampled_from((1.0, 2.5, 4.0))),
-        "allow_partial": data.draw(st.booleans()),
-        "max_expansions": data.draw(st.none() | st.integers(1, 200)),
-    }
-    grid = sts.grid_of(query.model)
-    ends = (query.start, query.goal)
-    whole_trace, sliced_trace, small_trace = (SearchTrace(5000) for _ in range(3))
-    changes: Any = query.changes()
-    with eng.forced(engine):
-        plain = AStar(grid, **options).find_path(*ends, **changes)
-        whole = AStar(grid, **options).find_path(*ends, trace=whole_trace, **changes)
-        budgets = data.draw(
-            st.sampled_from(([1], [2], [3], [1, 2, 50]))
-            | st.lists(st.integers(1, 40), min_size=1, max_size=6)
-        )
-        sliced = eng.slices_of(
-            AStar(grid, **options), itertools.cycle(budgets), *ends, trace=sliced_trace, **changes
-        )
-        with eng.tiny_open_lists():
-            search = AStar(grid, **options)
-            small = search.find_path(*ends, **changes)
-            again = eng.slices_of(
-                AStar(grid, **options),
-                itertools.cycle(budgets),
-                *ends,
-                trace=small_trace,
-                **changes,
-            )
-            repeated = search.find_path(*ends, **changes)
-    for other in (plain, sliced, small, again, repeated):
-        assert_same(other, whole)
-    assert_same_trace(sliced_trace, whole_trace)
-    assert_same_trace(small_trace, whole_trace)
-
-
-@each_engine
-@each_mode
-def test_open_lists_grow_from_room_for_one_expansion(engine: int, mode: DiagonalMode) -> None:
-    random = np.random.default_rng(mode)
-    blocked = random.random((50, 50)) < 0.05
-    blocked[0, 0] = blocked[-1, -1] = False
-    grid = Grid.from_blocked(blocked)
-    for options in ({"heuristic": Heuristic.ZERO}, {"weight": 1.5}, {}):
-        keywords: dict[str, Any] = {**options, "diagonal_mode": mode}
-        roomy = eng.find(grid, engine, (25, 25), (49, 49), **keywords)
-        with eng.forced(engine), eng.tiny_open_lists():
-            search = AStar(grid, **keywords)
-            search.prepare()
-            sizes = [eng.open_list_size(search)]
-            result = search.find_path((25, 25), (49, 49))
-            sizes.append(eng.open_list_size(search))
-            sliced = eng.slices_of(search, itertools.repeat(1), (25, 25), (49, 49))
-        assert sizes[0] == eng.LEAST_CAPACITY
-        if options.get("heuristic") == Heuristic.ZERO:
-            assert sizes[1] > sizes[0], "the map is too small to need growth"
-        assert_same(result, roomy)
-        assert_same(sliced, roomy)
 
 
 @each_engine

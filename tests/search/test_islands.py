@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from navserver.search.grid import Grid, Profile
 from navserver.search.island_labeling import CONNECTED, SEPARATE, UNSURE
-from navserver.search.island_updates import ring_table
 from navserver.search.islands import (
     Islands,
     Reach,
@@ -24,15 +22,15 @@ from navserver.search.islands import (
     islands_of,
 )
 from navserver.search.movement import Movement
-from navserver.search.moves import DX, DY, DiagonalMode
+from navserver.search.moves import DiagonalMode
 from navserver.status import CellError, InputError
 from tests import reference as ref
 from tests import strategies as my
 from tests.reference import Cell, Model
 from tests.reference_bodies import body_cells
+from tests.reference_islands import EIGHT, FOUR, canonical, numbers_are, scipy_labels
 
 BODIES: list[tuple[int, float]] = [(1, 0.0), (1, 0.0), (2, 0.0), (3, 0.0), (1, 1.0)]
-FOUR, EIGHT = Movement(), Movement(diagonal_mode=DiagonalMode.ALWAYS)
 
 
 def component_labels(model: Model, cells: set[Cell], mode: int) -> NDArray[np.int32]:
@@ -46,23 +44,6 @@ def component_labels(model: Model, cells: set[Cell], mode: int) -> NDArray[np.in
     return out.reshape(model.classes.shape)
 
 
-def scipy_labels(free: NDArray[np.bool_], eight: bool) -> NDArray[np.int32]:
-    return canonical(ndimage.label(free, structure=np.ones((3, 3)) if eight else None)[0])
-
-
-def canonical(labels: NDArray[Any]) -> NDArray[np.int32]:
-    numbers, first = np.unique(labels, return_index=True)
-    order = numbers[np.argsort(first)]
-    rank = np.zeros(int(numbers.max()) + 1, np.int32)
-    rank[order[order != 0]] = np.arange(1, np.count_nonzero(order) + 1)
-    return rank[labels]
-
-
-def numbers_are(actual: NDArray[Any], expected: NDArray[Any]) -> None:
-    assert actual.dtype == np.int32
-    np.testing.assert_array_equal(actual, expected)
-
-
 @given(model=my.models(plain=True), costs=my.cost_mappings())
 def test_islands_are_the_components_of_every_mode(model: Model, costs: dict[int, float]) -> None:
     grid = my.grid_of(model)
@@ -73,51 +54,6 @@ def test_islands_are_the_components_of_every_mode(model: Model, costs: dict[int,
     four = component_labels(model, walkable, ref.NEVER)
     for mode in (ref.AT_LEAST_ONE_WALKABLE, ref.ONLY_IF_NO_OBSTACLES):
         np.testing.assert_array_equal(component_labels(model, walkable, mode), four)
-
-
-@pytest.mark.parametrize("eight", [False, True])
-@pytest.mark.parametrize(
-    "kind", ["noise", "stripes", "checkers", "comb", "spiral", "empty", "full"]
-)
-@pytest.mark.parametrize("shape", [(1, 1), (1, 300), (300, 1), (70, 90), (257, 129)])
-def test_labeling_agrees_with_scipy(eight: bool, kind: str, shape: tuple[int, int]) -> None:
-    height, width = shape
-    y, x = np.indices(shape)
-    free = {
-        "noise": np.random.default_rng(width).random(shape) < 0.55,
-        "stripes": (x + 2 * y) % 5 < 2,
-        "checkers": (x + y) % 2 == 0,
-        "comb": (x % 2 == 0) | (y == height - 1),
-        "spiral": spiral(height, width),
-        "empty": np.zeros(shape, np.bool_),
-        "full": np.ones(shape, np.bool_),
-    }[kind]
-    grid = Grid.from_blocked(~free)
-    mode = DiagonalMode.ALWAYS if eight else DiagonalMode.NEVER
-    numbers_are(island_labels(grid, diagonal_mode=mode), scipy_labels(free, eight))
-
-
-def spiral(height: int, width: int) -> NDArray[np.bool_]:
-    y, x = np.indices((height, width))
-    depth = np.minimum(np.minimum(x, width - 1 - x), np.minimum(y, height - 1 - y))
-    free = depth % 2 == 0
-    # One wall in each ring to open it, and one gap to the next ring.
-    free |= (x == y + 1) & (depth % 2 == 1)
-    free &= ~((x == y) & (depth % 2 == 0) & (depth > 0))
-    return free
-
-
-@pytest.mark.parametrize("eight", [False, True])
-def test_a_ring_falls_into_its_parts(eight: bool) -> None:
-    """All 256 rings: the parts that a cell's closing may leave, counted by a flood."""
-    around = list(zip(DX, DY, strict=True))
-    mode = ref.ALWAYS if eight else ref.NEVER
-    table = ring_table(eight)
-    for ring in range(256):
-        free = {around[d] for d in range(8) if ring >> d & 1}
-        labels = ref.components(free, mode)
-        beside = {cell for cell in free if eight or 0 in cell}
-        assert table[ring] == len({labels[cell] for cell in beside})
 
 
 # Edits
@@ -155,38 +91,6 @@ def test_after_edits_the_islands_are_those_built_anew(data: st.DataObject) -> No
             if settle:
                 expected = component_labels(model, room, movement.diagonal_mode)
                 numbers_are(islands.labels(), expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("eight", [False, True])
-@pytest.mark.parametrize("density", [0.02, 0.35, 0.42, 0.6])
-def test_many_edits_of_a_larger_map(eight: bool, density: float) -> None:
-    random = np.random.default_rng([int(100 * density), eight])
-    blocked = random.random((120, 150)) < density
-    grid = Grid.from_blocked(blocked)
-    islands = islands_of(grid, EIGHT if eight else FOUR)
-    told = {Reach.SEPARATE: 0, Reach.CONNECTED: 0, Reach.UNSURE: 0}
-    for step in range(150):
-        n_cells = int(random.integers(1, 40))
-        cells = random.integers(0, [150, 120], (n_cells, 2))
-        grid.set_cells(cells, random.choice([0, 255], n_cells, p=[1 - density, density]))
-        if step % 10 == 0:
-            x, y = random.integers(0, [140, 110])
-            grid.set_rectangle((int(x), int(y)), (10, 1), 255)
-        truth = scipy_labels(~grid.blocked(), eight)
-        flat = truth.reshape(-1)
-        for _ in range(10):
-            start, goal = (int(cell) for cell in random.integers(0, flat.size, 2))
-            answer = islands.may_reach(start, goal, int(random.choice([0, 10, 1000])))
-            told[answer] += 1
-            if answer != UNSURE:
-                assert (answer == CONNECTED) == (flat[start] != 0 and flat[start] == flat[goal])
-        if step % 7 == 0:
-            numbers_are(islands.labels(), truth)
-    assert islands is islands_of(grid, EIGHT if eight else FOUR), "it was built anew"
-    assert told[Reach.SEPARATE] > 0
-    if density < 0.5:
-        assert told[Reach.CONNECTED] > 0
 
 
 def wall_with_gaps(gaps: tuple[int, ...], side: int = 41) -> Grid:
