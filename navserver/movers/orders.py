@@ -64,8 +64,10 @@ def reach_each_(
     That is the cell itself where it is open, else the nearest one on the start's island.
     """
     width = space.shape[1]
+    # Of the types that all callers of `nearest_` give it, else it is compiled once more.
+    farthest = np.int64(_ANYWHERE)
     for i in range(starts.size):
-        island = find_island_(islands, starts[i])
+        island = np.int64(find_island_(islands, starts[i]))
         there = find_island_(islands, cells[i])
         reached[i] = cells[i] if island == there else -1
         if island == 0:
@@ -73,7 +75,7 @@ def reach_each_(
         elif there == 0:
             y = cells[i] // width
             x = cells[i] - y * width
-            reached[i] = nearest_(space, open_table, islands, island, x, y, _ANYWHERE)
+            reached[i] = nearest_(space, open_table, islands, island, x, y, farthest)
 
 
 class Orders:
