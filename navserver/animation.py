@@ -17,6 +17,7 @@ from navserver.movers.columns import MoverState
 from navserver.movers.movers import Movers
 from navserver.render import PAPER, Color, draw_picture
 from navserver.search.grid import Grid
+from navserver.search.profile import DEFAULT_PROFILE, Profile
 from navserver.search.validation import checked_array, checked_count, checked_number
 from navserver.status import InputError
 
@@ -63,7 +64,13 @@ class _Moment(NamedTuple):
     """NaN where a mover was never sent."""
 
 
-def draw_movers(movers: Movers, *, hues: ArrayLike | None = None, side: int = USUAL_SIDE) -> Image:
+def draw_movers(
+    movers: Movers,
+    *,
+    hues: ArrayLike | None = None,
+    side: int = USUAL_SIDE,
+    profile: Profile = DEFAULT_PROFILE,
+) -> Image:
     """Draw the movers of a table on their map.
 
     Each is a disc of its radius. Movers that walk are filled and have a white mark that points
@@ -79,6 +86,8 @@ def draw_movers(movers: Movers, *, hues: ArrayLike | None = None, side: int = US
         Default: one a order.
     side : int
         Pixels along the longer side, 1 to 2,048.
+    profile : Profile
+        Cost of each class, for the picture of the map.
 
     Returns
     -------
@@ -99,7 +108,7 @@ def draw_movers(movers: Movers, *, hues: ArrayLike | None = None, side: int = US
     >>> draw_movers(movers, side=300).size
     (300, 200)
     """
-    ground = _ground(movers.grid, _checked_side(side))
+    ground = _ground(movers.grid, _checked_side(side), profile)
     return _drawn(movers.grid, _moment(movers, ground, 0.0, hues))
 
 
@@ -114,6 +123,8 @@ class Film:
         As for `draw_movers`.
     side : int
         Pixels along the longer side of a frame, 1 to 2,048.
+    profile : Profile
+        As for `draw_movers`.
 
     Raises
     ------
@@ -142,13 +153,19 @@ class Film:
     """
 
     def __init__(
-        self, movers: Movers, *, hues: ArrayLike | None = None, side: int = USUAL_SIDE
+        self,
+        movers: Movers,
+        *,
+        hues: ArrayLike | None = None,
+        side: int = USUAL_SIDE,
+        profile: Profile = DEFAULT_PROFILE,
     ) -> None:
         self._movers = movers
         self._hues = hues
         self._side = _checked_side(side)
+        self._profile = profile
         self._version = movers.grid.version
-        self._ground = _ground(movers.grid, self._side)
+        self._ground = _ground(movers.grid, self._side, profile)
         self._moments: list[_Moment] = []
 
     def __len__(self) -> int:
@@ -181,7 +198,7 @@ class Film:
         grid = self._movers.grid
         if grid.version != self._version:
             self._version = grid.version
-            self._ground = _ground(grid, self._side)
+            self._ground = _ground(grid, self._side, self._profile)
         self._moments.append(_moment(self._movers, self._ground, seconds, self._hues))
 
     def save_gif(
@@ -215,9 +232,8 @@ class Film:
             raise InputError("film", self, "has no moments", "call record between steps")
         rate = checked_number("speed", speed, 1e-6, "give a number above 0")
         limit = checked_count("most_bytes", most_bytes)
-        frames = [_drawn(self._movers.grid, moment) for moment in self._moments]
         times = [moment.time / rate for moment in self._moments]
-        frames = _with_one_palette(frames)
+        frames = self._frames()
         while len(data := _gif(frames, times)) > limit:
             if len(frames) <= 2:
                 raise InputError(
@@ -228,6 +244,17 @@ class Film:
             frames, times = frames[::-2][::-1], times[::-2][::-1]
         _write(path_of_file, "gif", lambda file: file.write(data))
         return len(data)
+
+    def _frames(self) -> list[Image]:
+        """Return a picture of every moment, all in colors that suit them all."""
+        grid = self._movers.grid
+        some = self._moments[:: max(1, len(self._moments) // 6)]
+        table = _palette_of([_drawn(grid, moment) for moment in some])
+        # One at a time is reduced to a byte a pixel: a long film would fill the memory.
+        none = _image_module().Dither.NONE
+        return [
+            _drawn(grid, moment).quantize(palette=table, dither=none) for moment in self._moments
+        ]
 
     def save_strip(
         self, path_of_file: str | PathLike[str], moments: Sequence[float], *, columns: int = 5
@@ -283,9 +310,9 @@ def _checked_side(side: int) -> int:
     return pixels
 
 
-def _ground(grid: Grid, side: int) -> Image:
+def _ground(grid: Grid, side: int, profile: Profile) -> Image:
     """Return the picture of a map, of that many pixels along its longer side."""
-    image = draw_picture(grid)
+    image = draw_picture(grid, profile=profile)
     scale = side / max(grid.width, grid.height)
     size = (max(1, round(grid.width * scale)), max(1, round(grid.height * scale)))
     return image.resize(size, _image_module().Resampling.BOX)
@@ -368,17 +395,16 @@ def _fill(state: int, hue: float) -> tuple[Color, Color]:
     return _color(hue, 0.50), _color(hue, 0.34)
 
 
-def _with_one_palette(frames: list[Image]) -> list[Image]:
-    """Return the frames in colors that suit all of them."""
+def _palette_of(frames: list[Image]) -> Image:
+    """Return a picture whose color table suits all frames."""
     module = _image_module()
-    shown = frames[:: max(1, len(frames) // 6)]
-    sample = module.new("RGB", (frames[0].width, sum(frame.height for frame in shown)))
+    sample = module.new("RGB", (frames[0].width, sum(frame.height for frame in frames)))
     y = 0
-    for frame in shown:
+    for frame in frames:
         sample.paste(frame, (0, y))
         y += frame.height
-    table = sample.quantize(_GIF_COLORS, dither=module.Dither.NONE)
-    return [frame.quantize(palette=table, dither=module.Dither.NONE) for frame in frames]
+    table: Image = sample.quantize(_GIF_COLORS, dither=module.Dither.NONE)
+    return table
 
 
 def _gif(frames: list[Image], times: list[float]) -> bytes:

@@ -130,6 +130,11 @@ class LocalWorld:
         )
         self._status = BotStatus(len(self._handles))
 
+    @property
+    def movers(self) -> Movers:
+        """The bots' bodies; not to be changed."""
+        return self._movers
+
     def order(self, rows: NDArray[np.int64], goals: NDArray[np.int32]) -> None:
         """Send bots to cells.
 
