@@ -216,7 +216,9 @@ class Fleet:
 
     def _receive(self, links: list[_Link], timeout: float) -> None:
         """Take in the messages that are there for some clients, or that come in time."""
-        of_socket = {link.socket: link for link in links if link.socket is not None}
+        of_socket: dict[zmq.Socket[Any], _Link] = {
+            link.socket: link for link in links if link.socket is not None
+        }
         if not of_socket:
             time.sleep(min(timeout, 0.01))
             return
@@ -224,7 +226,7 @@ class Fleet:
         now = time.monotonic()
         for socket, _ in ready:
             link = of_socket[socket]
-            while link.socket is socket:
+            while link.socket is socket is not None:
                 try:
                     frames = socket.recv_multipart(zmq.NOBLOCK)
                 except zmq.Again:

@@ -7,6 +7,7 @@ import json
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,15 @@ from navserver.maps.builtin import load_builtin
 from navserver.maps.loading import BUILTIN_PREFIX, load_map
 from navserver.search.grid import Grid
 from navserver.search.profile import Profile
+from navserver.sidecar.connection_file import ConnectionInfo
 from navserver.sim.bots import BEHAVIORS
+from navserver.sim.clients import ClientsWorld
+from navserver.sim.lockstep import LockstepWorld
 from navserver.sim.report import summary_of, write_report
 from navserver.sim.runner import Run, RunResult, run_scenario
 from navserver.sim.scenarios import MOST_BOTS, BotKind, Scenario, load_scenario
-from navserver.sim.worlds import LocalWorld
+from navserver.sim.setup import Setup
+from navserver.sim.worlds import BotWorld, LocalWorld
 from navserver.status import InputError
 
 __all__ = ["add_to", "run"]
@@ -33,10 +38,15 @@ examples:
   navserver bots town.map --bots 2000 --behavior commute --out report
   navserver bots builtin:rooms --bots 300 --ticks 600 --json
   navserver bots --scenario rush-hour.toml --record rush-hour.npz --junit bots.xml
+  navserver bots town.map --bots 500 --connect connection.json
 
 A behavior is wander, commute, chase, or FILE.py with a class of your own. A scenario file mixes
 kinds of bots, their areas, and edits of the map; see docs/bots.md. --out takes the optional
 packages of navserver[pictures].
+
+With --connect each bot is a client of a running sidecar, with a connection and a session of its
+own: it asks there for its paths and walks them here. With --lockstep as well, the sidecar moves
+the bots, a step a request, and the state hash is that of a run in process.
 
 exit codes: 0 done, 1 the run ended early or a bot stood in a wall, 2 bad input."""
 
@@ -78,6 +88,17 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--workers", type=as_positive, metavar="N", help="threads; default one a core"
     )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--in-process", action="store_true", help="search and move in this process; the default"
+    )
+    where.add_argument(
+        "--connect", metavar="FILE",
+        help="bots are clients of the sidecar that `serve --connection-file FILE` has started",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lockstep", action="store_true", help="with --connect: the sidecar moves the bots"
+    )
     parser.add_argument("--out", metavar="DIR", help="write report.html, report.json and pictures")
     parser.add_argument("--record", metavar="FILE", help="keep the run for `navserver replay`")
     parser.add_argument("--junit", metavar="FILE", help="write what failed as JUnit XML, for CI")
@@ -98,6 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     int
         0, or 1 if the run ended early or a bot stood in a wall.
     """
+    _check_place(arguments)
     scenario = _scenario_of(arguments)
     grid, scenario = _with_map(scenario, arguments)
     _check_outputs(arguments)
@@ -105,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
     result, recorder = run_scenario(
         scenario,
         grid,
-        lambda setup: LocalWorld(setup, arguments.workers),
+        partial(_make_world, arguments),
         record=arguments.record is not None,
         progress=_Bar().show if sys.stderr.isatty() else None,
     )
@@ -126,6 +148,23 @@ def run(arguments: argparse.Namespace) -> int:
     if result.error is not None:
         print(f"navserver: the run ended early: {result.error}", file=sys.stderr)
     return FAILED if result.error is not None or result.in_wall else 0
+
+
+def _check_place(arguments: argparse.Namespace) -> None:
+    if arguments.lockstep and arguments.connect is None:
+        raise UsageError("--lockstep needs a sidecar; add --connect FILE")
+    if arguments.lockstep and arguments.workers is not None:
+        raise UsageError("--workers: the sidecar moves the bots; tell its `serve` the workers")
+    if arguments.connect is not None:
+        ConnectionInfo.read(arguments.connect)
+
+
+def _make_world(arguments: argparse.Namespace, setup: Setup) -> BotWorld:
+    if arguments.connect is None:
+        return LocalWorld(setup, arguments.workers)
+    if arguments.lockstep:
+        return LockstepWorld(setup, arguments.connect)
+    return ClientsWorld(setup, arguments.connect, arguments.workers)
 
 
 def _scenario_of(arguments: argparse.Namespace) -> Scenario:
@@ -260,6 +299,12 @@ def _print_summary(summary: dict[str, Any], result: RunResult) -> None:
         "speed": f"{summary['bot_ticks_per_s']:,} bot-ticks a second",
         "state hash": summary["state_hash"],
     }
+    if summary["requests"] is not None:
+        latency = summary["latency_us"] or {"p50": 0, "p99": 0}
+        lines["requests"] = (
+            f"{summary['requests']['answered']:,} answered, {summary['requests']['per_s']:,} a "
+            f"second, p50 {latency['p50']:,.0f} us, p99 {latency['p99']:,.0f} us"
+        )
     for name, value in lines.items():
         print(f"{name:<12}{value}")
 

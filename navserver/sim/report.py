@@ -51,11 +51,27 @@ def summary_of(result: RunResult) -> dict[str, Any]:
         "path_over_straight": _quantiles(_detours(result)),
         "trip_seconds": _quantiles(tally.trips.seconds),
         "tick_us": _quantiles(result.tick_seconds * 1e6),
-        "latency_us": None if result.latencies is None else _quantiles(result.latencies * 1e6),
+        **_traffic_of(result),
         "bot_ticks_per_s": round(result.bot_ticks_per_s),
         "peak_memory_bytes": _peak_memory(),
         "state_hash": result.state_hash,
         "error": result.error,
+    }
+
+
+def _traffic_of(result: RunResult) -> dict[str, Any]:
+    """Return what requests have taken; null in process."""
+    traffic = result.traffic
+    if traffic is None:
+        return {"latency_us": None, "requests": None}
+    answered = traffic.latencies.size
+    return {
+        "latency_us": _quantiles(traffic.latencies * 1e6),
+        "requests": {
+            "answered": answered,
+            "overloaded": traffic.overloaded,
+            "per_s": round(answered / traffic.waited) if traffic.waited else 0,
+        },
     }
 
 
@@ -330,10 +346,16 @@ def _add_times(page: Page, result: RunResult, summary: dict[str, Any]) -> None:
     )
     if result.tick_seconds.size:
         page.drawing(sparkline(result.tick_seconds * 1e3, "ms"), "each tick's step")
+    requests = summary["requests"]
+    if requests is not None:
+        page.paragraph(
+            f"{requests['answered']:,} requests were answered over the wire, {requests['per_s']:,} "
+            f"a second while answers were waited for; {requests['overloaded']:,} were put off."
+        )
     memory = summary["peak_memory_bytes"]
     told = "" if memory is None else f", {memory / 2**20:,.0f} MiB of memory at most"
     page.paragraph(f"{summary['bot_ticks_per_s']:,} bot-ticks a second{told}.")
     page.paragraph(f"State hash at the end: {summary['state_hash']}")
 
 
-_TIMES = (("a tick's step", "tick_us"), ("from order to answer", "latency_us"))
+_TIMES = (("a tick's step", "tick_us"), ("from request to answer", "latency_us"))

@@ -15,7 +15,7 @@ from navserver.sim.recording import Recorder, Recording
 from navserver.sim.scenarios import Scenario
 from navserver.sim.setup import Setup, place_bots
 from navserver.sim.statistics import Tally, cells_of, state_counts
-from navserver.sim.worlds import NO_REASON, BotWorld, Tick
+from navserver.sim.worlds import NO_REASON, BotWorld, Tick, Traffic
 from navserver.status import NavserverError
 
 __all__ = ["Run", "RunResult", "replay", "run_scenario"]
@@ -47,8 +47,8 @@ class RunResult:  # numpydoc ignore=PR02
         What each step took.
     decide_seconds : float
         What the behaviours took in all.
-    latencies : float64 array or None
-        Seconds from order to answer; None in process.
+    traffic : Traffic or None
+        What went over the wire; None in process.
     state_hash : str
         Of the end.
     error : str or None
@@ -65,7 +65,7 @@ class RunResult:  # numpydoc ignore=PR02
     repaths: int
     tick_seconds: NDArray[np.float64]
     decide_seconds: float
-    latencies: NDArray[np.float64] | None
+    traffic: Traffic | None
     state_hash: str
     error: str | None = None
 
@@ -222,7 +222,7 @@ class Run:  # numpydoc ignore=PR02
             self._repaths,
             np.array(self._tick_seconds),
             self._decide_seconds,
-            self.world.latencies(),
+            self.world.traffic(),
             self.world.state_hash(),
             error,
         )

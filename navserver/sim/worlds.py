@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +16,7 @@ from navserver.sim.bots import BotState
 from navserver.sim.scenarios import MapEdit
 from navserver.sim.setup import Setup
 
-__all__ = ["BotWorld", "LocalWorld", "Tick"]
+__all__ = ["BotStatus", "BotWorld", "LocalWorld", "Tick", "Traffic"]
 
 SEARCH_BUDGET = 1 << 20
 """Expansions of searches a tick: no frame waits here, so orders are planned as soon as given."""
@@ -43,6 +42,17 @@ class Tick(NamedTuple):
     """int64 array: rows of those that got stuck in this step."""
     repaths: int
     """How often an edit or a crowd made a bot ask for another way in this step."""
+
+
+class Traffic(NamedTuple):
+    """What went over the wire."""
+
+    latencies: NDArray[np.float64]
+    """float64 array (n,): seconds from each request to its answer."""
+    waited: float
+    """Seconds in which answers were waited for, in all."""
+    overloaded: int
+    """Requests that the server had no room for, and that were made again."""
 
 
 class BotWorld(Protocol):
@@ -86,13 +96,13 @@ class BotWorld(Protocol):
             Equal for equal states.
         """
 
-    def latencies(self) -> NDArray[np.float64] | None:
-        """Return what orders have taken.
+    def traffic(self) -> Traffic | None:
+        """Return what requests have taken.
 
         Returns
         -------
-        float64 array or None
-            Seconds each; None where nothing travels.
+        Traffic or None
+            None where nothing travels.
         """
 
     def close(self) -> None:
@@ -146,8 +156,8 @@ class LocalWorld:
             Cells on the map.
         """
         self._status.note_orders(rows)
-        for goal, members in _by_goal(goals):
-            self._stepper.order(self._handles[rows[members]], goal)
+        # A goal for one mover is a goal for all of them, as on the wire.
+        self._stepper.order(self._handles[rows], goals if rows.size > 1 else goals[0])
 
     def edit(self, edit: MapEdit) -> None:
         """Change the map.
@@ -191,21 +201,19 @@ class LocalWorld:
         """
         return hash_movers(self._movers)
 
-    def latencies(self) -> None:
-        """Return None: nothing travels."""
-        return
+    def traffic(self) -> Traffic | None:
+        """Return None: nothing travels.
+
+        Returns
+        -------
+        Traffic or None
+            None.
+        """
+        return None
 
     def close(self) -> None:
         """End the threads."""
         self._stepper.close()
-
-
-def _by_goal(goals: NDArray[np.int32]) -> Iterator[tuple[list[int], NDArray[np.int64]]]:
-    """Return each goal with the rows that have it, in an order that no call decides."""
-    cells, group_of = np.unique(goals, axis=0, return_inverse=True)
-    order = np.argsort(group_of.reshape(-1), kind="stable")
-    ends = np.cumsum(np.bincount(group_of.reshape(-1), minlength=len(cells)))
-    return zip(cells.tolist(), np.split(order, ends[:-1]), strict=True)
 
 
 class BotStatus:

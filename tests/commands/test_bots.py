@@ -13,6 +13,7 @@ import pytest
 from navserver.cli import main
 from navserver.sim.report import summary_of
 from navserver.sim.runner import RunResult
+from tests.serving import serving
 
 CONTRACT = {
     "bots",
@@ -189,3 +190,35 @@ def test_the_scenario_and_the_behavior_of_the_guide(
     found = answer(capsys, "--scenario", str(tmp_path / "town.toml"))
     assert (found["bots"], found["ticks"], found["in_wall"]) == (23, 600, 0)
     assert found["arrivals"] > 23
+
+
+@pytest.mark.slow
+def test_bots_of_a_sidecar(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "connection.json"
+    with serving(workers=1) as running:
+        running.info.write(file)
+        here = answer(capsys, *SHORT, "--in-process")
+        lockstep = answer(capsys, *SHORT, "--connect", str(file), "--lockstep")
+        clients = answer(capsys, *SHORT, "--connect", str(file))
+    assert here["requests"] is None
+    assert lockstep["state_hash"] == here["state_hash"]
+    assert lockstep["requests"]["answered"] == 5
+    assert clients["requests"]["answered"] >= 12
+    assert clients["latency_us"].keys() == {"p50", "p95", "p99", "max"}
+    assert clients.keys() == here.keys() >= CONTRACT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--lockstep"], "--lockstep needs a sidecar; add --connect FILE"),
+        (["--connect", "none.json"], "none.json"),
+        (["--connect", "c.json", "--in-process"], "not allowed with"),
+        (["--connect", "c.json", "--lockstep", "--workers", "2"], "--workers: the sidecar moves"),
+    ],
+)
+def test_sidecars_that_are_not_there(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bots", *SHORT, *arguments]) == 2
+    assert words in capsys.readouterr().err

@@ -37,7 +37,7 @@ def test_bots_walk_to_their_goals(avoidance: bool) -> None:
     assert arrived == {0, 1, 2}
     assert tick.state.tolist() == [BotState.ARRIVED] * 3
     assert np.hypot(*(tick.position - goals).T).max() < 0.75
-    assert world.latencies() is None
+    assert world.traffic() is None
     world.close()
 
 
