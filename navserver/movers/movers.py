@@ -466,6 +466,7 @@ class Movers:
         bounds = checked_offsets(offsets, rows.size, len(waypoints))
         self._check_free(rows, waypoints, bounds)
         self.start_routes(rows, waypoints, bounds)
+        self.begin_anew(rows)
 
     def set_path_batch(self, handles: ArrayLike, batch: PathBatch) -> None:
         """Send movers along the paths of a batch of searches.
@@ -755,6 +756,21 @@ class Movers:
         lost = rows[~has_way]
         self.halt(lost, MoverState.WAITING)
         self.flag(lost, EventFlag.REPATH_WANTED)
+
+    def begin_anew(self, rows: NDArray[np.int64]) -> None:
+        """Forget how movers have fared that are sent elsewhere now.
+
+        Parameters
+        ----------
+        rows : int64 array (n,)
+            Slots.
+        """
+        columns = self.columns
+        columns.returns[rows] = 0
+        columns.announced[rows] = 0
+        # How near it had come to its last goal is no measure for the next one.
+        columns.headway[rows] = np.inf
+        columns.stalled[rows] = 0.0
 
     # Checks
 

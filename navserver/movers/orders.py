@@ -253,8 +253,7 @@ class Orders:
         moved = np.hypot(*(goals - columns.goal[rows]).T)
         is_near = (moved <= self.goal_tolerance) & (columns.state[rows] == MoverState.PATH)
         columns.goal[rows] = goals
-        columns.returns[rows] = 0
-        columns.announced[rows] = 0
+        self._movers.begin_anew(rows)
         is_bent = np.zeros(rows.size, np.bool_)
         is_bent[is_near] = self._bend(which, rows[is_near])
         self._want(rows[~is_bent])

@@ -240,3 +240,19 @@ def test_random_ticks_end_alike_on_one_thread_and_on_two() -> None:
 @pytest.mark.soak
 def test_many_random_ticks_end_alike_on_one_thread_and_on_two() -> None:
     assert random_ticks(1, 10_000) == random_ticks(2, 10_000)
+
+
+@pytest.mark.slow
+def test_who_is_sent_farther_than_it_had_come_near_is_not_stuck() -> None:
+    movers = Movers(Grid.filled(60, 9))
+    ordered, led = movers.add([(3, 2), (3, 6)], radius=0.3, max_speed=4.0)
+    stepper = Stepper(movers, avoidance=True)
+    stepper.order([ordered], (5, 2))
+    movers.set_paths([led], [(5, 6)], [0, 1])
+    assert sorted(walk(stepper, 2.0)["arrived"]) == [ordered, led]
+    # one straight leg again, as before, but one that takes ten seconds
+    stepper.order([ordered], (45, 2))
+    movers.set_paths([led], [(45, 6)], [0, 1])
+    told = walk(stepper, 12.0)
+    assert told["stuck"] == []
+    assert sorted(told["arrived"]) == [ordered, led]
