@@ -92,7 +92,7 @@ def sample(contender: str, case: str, quick: bool) -> tuple[Sequence[str], int, 
         return (SMALL_MAPS, 5, 3) if quick else (MAPS, 200, 3)
     if quick and case == "w2_always":
         return SMALL_MAPS, 5, 3
-    return (MAPS, 5, 3) if quick else (MAPS, 200, 5)
+    return (MAPS, 4, 2) if quick else (MAPS, 200, 5)
 
 
 def plan_of(contender: str, case: str, quick: bool) -> dict[str, tuple[list[int], int]]:
@@ -291,7 +291,7 @@ def main(arguments: list[str]) -> int:
     wanted = [contender for contender in wanted if any(contender in RACERS[case] for case in cases)]
     contenders, program = available(wanted)
     if options.quick:
-        say("quick: 5 instead of about 200 queries a map, so the figures are rough")
+        say("quick: 4 instead of about 200 queries a map, so the figures are rough")
     race = Race()
     for contender in contenders:
         paths = [case for case in cases if case in CASES and contender in RACERS[case]]
