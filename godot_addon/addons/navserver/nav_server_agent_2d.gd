@@ -30,17 +30,24 @@ enum RepathPolicy {
 	WHEN_CHANGED,
 }
 
+const AgentBatch := preload("internal/agent_batch.gd")
+
 ## The map; empty takes the nearest one above, else the only one in the tree.
 @export var map: NavServerMap2D = null:
 	set(value):
 		map = value
+		_follow_map(null)
 		update_configuration_warnings()
 ## Who walks; null walks over every class but solid at cost 1.
 @export var profile: NavServerProfile = null
 ## A disabled agent asks for nothing.
 @export var enabled: bool = true
 ## When to ask for a new path by itself.
-@export var repath_policy: RepathPolicy = RepathPolicy.WHEN_BROKEN
+@export var repath_policy: RepathPolicy = RepathPolicy.WHEN_BROKEN:
+	set(value):
+		repath_policy = value
+		# It is found again, and listened to if need be.
+		_follow_map(null)
 ## Where the target is out of reach, walk to the cell nearest to it.
 @export var allow_partial_path: bool = true
 ## How near a point of the path has to be to count as reached.
@@ -54,12 +61,20 @@ enum RepathPolicy {
 var target_position: Vector2 = Vector2.ZERO:
 	set = set_target_position
 
-var _query: NavServerPathQuery = NavServerPathQuery.new()
-var _request: NavServerPathRequest = null
+# Where it waits for an answer; null if it does not, or has yet to ask.
+var _batch: AgentBatch = null
+var _row: int = -1
 var _pending: bool = false
+var _watch: int = 0
 var _path: PackedVector2Array = PackedVector2Array()
 var _index: int = 0
+# The answer; null with a path means that it is made of what follows when it is asked for.
 var _result: NavServerPathResult = null
+var _status: NavServerPathResult.Status = NavServerPathResult.Status.FAILED
+var _source: NavServerPathResult.Source = NavServerPathResult.Source.NOTHING
+var _cost: float = INF
+var _length: float = INF
+var _version: int = 0
 var _has_target: bool = false
 var _target_told: bool = false
 var _finish_told: bool = false
@@ -67,8 +82,8 @@ var _followed: NavServerMap2D = null
 
 
 func _exit_tree() -> void:
-	_drop_request()
-	_pending = false
+	if not Engine.is_editor_hint():
+		_drop_question()
 	_follow_map(null)
 
 
@@ -105,8 +120,7 @@ func set_target_position(position: Vector2) -> void:
 
 ## Forgets target and path.
 func stop() -> void:
-	_drop_request()
-	_pending = false
+	_drop_question()
 	_has_target = false
 	_path.clear()
 	_result = null
@@ -147,7 +161,7 @@ func is_target_reached() -> bool:
 
 ## Tells whether the path leads to the target.
 func is_target_reachable() -> bool:
-	return _result != null and _result.status == NavServerPathResult.Status.FOUND
+	return not _path.is_empty() and _status == NavServerPathResult.Status.FOUND
 
 
 ## Returns the distance to the target.
@@ -172,6 +186,15 @@ func get_current_navigation_path_index() -> int:
 
 ## Returns the answer that the path came with; null without one.
 func get_current_navigation_result() -> NavServerPathResult:
+	if _result == null and not _path.is_empty():
+		_result = NavServerPathResult.of_number(_status)
+		_result.source = _source
+		_result.cost = _cost
+		_result.path_length = _length
+		_result.map_version = _version
+		_result.path = _path
+		if is_instance_valid(_followed):
+			_result.localize(Transform2D.IDENTITY, _followed.global_to_map)
 	return _result
 
 
@@ -185,80 +208,152 @@ func _ask() -> void:
 		return
 	if not is_multiplayer_authority():
 		return
-	_drop_request()
+	if _batch != null:
+		# The newer question takes the place of this one by itself.
+		_batch.take_back(_row)
+		_batch = null
+	_unwatch()
 	_pending = true
 	NavServer.get_connection().add_agent(self)
 
 
-## Sends the request that a new target, or a broken path, made necessary; the connection calls it
-## when it is this agent's turn.
-func ask() -> void:
-	var found: NavServerMap2D = find_map(self, map)
-	if found == null:
+## Joins the agents that ask in this frame; the connection calls it when it is this agent's turn.
+## False if it has to come again, since its map is still being read.
+func ask(connection: NavServerConnection) -> bool:
+	var batch: AgentBatch = connection.last_batch
+	if (
+		batch == null
+		or batch.map != _followed
+		or batch.profile != profile
+		or batch.allow_partial != allow_partial_path
+		or batch.watch != (repath_policy == RepathPolicy.WHEN_BROKEN)
+	):
+		batch = _find_batch(connection)
+		if batch == null:
+			return not _pending
+	_batch = batch
+	_row = batch.add(self, _get_position(), target_position)
+	return true
+
+
+## Returns where to ask; null if there is no map, which is told, or if it is still being read.
+func _find_batch(connection: NavServerConnection) -> AgentBatch:
+	if not _is_followed_map_good():
+		_follow_map(find_map(self, map))
+	if _followed == null:
 		_fail(
 			NavServerPathResult.Status.FAILED,
 			"%s has no map: set its map, or have one NavServerMap2D in the scene" % get_path()
 		)
-		return
-	_follow_map(found)
-	var query: NavServerPathQuery = _query
-	query.start_position = _get_position()
-	query.target_position = target_position
-	query.profile = profile
-	query.allow_partial_path = allow_partial_path
-	query.watch = repath_policy == RepathPolicy.WHEN_BROKEN
-	_request = found.find_path(query)
-	if _request.is_completed():
-		_on_completed(_request.result)
-		return
-	_request.completed.connect(_on_completed)
-	_request.invalidated.connect(_on_invalidated)
+		return null
+	if not _followed.is_known():
+		_fail(
+			NavServerPathResult.Status.FAILED,
+			"%s is not there: add it to the tree, with layers or a region" % _followed.name
+		)
+		return null
+	if not _followed.is_read():
+		return null
+	return connection.get_batch(
+		_followed, profile, allow_partial_path, repath_policy == RepathPolicy.WHEN_BROKEN
+	)
 
 
-func _follow_map(found: NavServerMap2D) -> void:
-	if found == _followed:
-		return
-	if is_instance_valid(_followed):
-		_followed.map_changed.disconnect(_on_map_changed)
-	_followed = found
-	if found != null:
-		found.map_changed.connect(_on_map_changed)
+## Asks once more, since nobody will answer what was asked; for the connection.
+func ask_again() -> void:
+	_batch = null
+	_watch = 0
+	_pending = true
+	NavServer.get_connection().add_agent(self)
 
 
-func _drop_request() -> void:
-	if _pending and _request == null:
-		NavServer.get_connection().drop_agent(self)
-	if _request == null:
-		return
-	if _request.completed.is_connected(_on_completed):
-		_request.completed.disconnect(_on_completed)
-		_request.invalidated.disconnect(_on_invalidated)
-	_request.cancel()
-	_request.unwatch()
-	_request = null
-
-
-func _fail(status: NavServerPathResult.Status, reason: String) -> void:
-	_pending = false
-	_path = PackedVector2Array()
-	path_failed.emit(status, reason)
-
-
-func _on_completed(result: NavServerPathResult) -> void:
+## Takes an answer; for the batch that it asked in.
+func take_answer(result: NavServerPathResult, watch_number: int) -> void:
+	_batch = null
+	_watch = watch_number
 	_pending = false
 	_result = result
-	if not result.has_path():
+	_status = result.status
+	if result.has_path():
+		_path = result.path
+		_begin_path()
+	else:
 		_fail(result.status, result.reason)
-		return
-	_path = result.path
+
+
+## Takes a path in global coordinates, and of what a result is made if somebody asks for it; for the
+## batch that it asked in. Many come at once, so this does the least.
+func take_path(
+	path: PackedVector2Array,
+	watch_number: int,
+	status: NavServerPathResult.Status,
+	source: NavServerPathResult.Source,
+	cost: float,
+	length: float,
+	version: int
+) -> void:
+	_batch = null
+	_watch = watch_number
+	_pending = false
+	_result = null
+	_status = status
+	_source = source
+	_cost = cost
+	_length = length
+	_version = version
+	_path = path
+	_begin_path()
+
+
+## Notes that an edit of the map has broken the path; for whoever watches it.
+func take_break() -> void:
+	_watch = 0
+	_ask()
+
+
+func _begin_path() -> void:
 	_finish_told = false
 	# The first point is the centre of the cell where the body stands already.
 	_index = mini(1, _path.size() - 1)
 	path_changed.emit()
 
 
-func _on_invalidated(_broken: int) -> void:
-	_ask()
+func _is_followed_map_good() -> bool:
+	return is_instance_valid(_followed) and _followed.is_inside_tree()
+
+
+func _follow_map(found: NavServerMap2D) -> void:
+	if is_instance_valid(_followed):
+		if _followed == found:
+			return
+		if _followed.map_changed.is_connected(_on_map_changed):
+			_followed.map_changed.disconnect(_on_map_changed)
+	_followed = found
+	if found != null and repath_policy == RepathPolicy.WHEN_CHANGED:
+		found.map_changed.connect(_on_map_changed)
+
+
+func _unwatch() -> void:
+	if _watch != 0:
+		NavServer.get_connection().unwatch(_watch)
+	_watch = 0
+
+
+func _drop_question() -> void:
+	if _batch != null:
+		_batch.take_back(_row)
+		NavServer.get_connection().cancel_row(_batch, _row)
+		_batch = null
+	elif _pending:
+		NavServer.get_connection().drop_agent(self)
+	_pending = false
+	_unwatch()
+
+
+func _fail(status: NavServerPathResult.Status, reason: String) -> void:
+	_pending = false
+	_path = PackedVector2Array()
+	path_failed.emit(status, reason)
 
 
 func _on_map_changed(_version: int, _cells: Array[Vector2i]) -> void:

@@ -26,9 +26,11 @@ enum State {
 	READY,
 }
 
+const AgentBatch := preload("internal/agent_batch.gd")
 const Backend := preload("internal/backend.gd")
 const FallbackBackend := preload("internal/fallback_backend.gd")
 const PathJob := preload("internal/path_job.gd")
+const ReachableJob := preload("internal/reachable_job.gd")
 const SidecarLink := preload("internal/sidecar_link.gd")
 const SidecarProcess := preload("internal/sidecar_process.gd")
 const Settings := preload("internal/settings.gd")
@@ -39,10 +41,10 @@ const _PATIENCE_MSEC: int = 3000
 # A game starts a sidecar of its own if that of the editor stays away so long.
 const _OWN_START_MSEC: int = 4000
 const _NEVER: int = 1 << 62
-# At most so much of a frame goes to answers, and so much to the questions of agents; it may take
-# more for one of them.
-const _ANSWERS_USEC: int = 500
-const _QUESTIONS_USEC: int = 500
+# At most so much of a frame goes to answers, and so much to the questions of agents, in its physics
+# steps and its process step together; it may take more for one of them.
+const _ANSWERS_USEC: int = 900
+const _QUESTIONS_USEC: int = 600
 const _LOCKSTEP_USEC: int = 10_000_000
 
 ## Where paths come from.
@@ -55,6 +57,8 @@ var spin_usec: int = 0
 ## Wait at the end of each frame for every answer: for runs without a player, such as
 ## [code]--headless --fixed-fps[/code], that have to be reproducible.
 var lockstep: bool = false
+## The batch of this frame that was asked for last; for [NavServerAgent2D].
+var last_batch: AgentBatch = null
 
 var _fallback: FallbackBackend = FallbackBackend.new()
 var _link: SidecarLink = SidecarLink.new()
@@ -65,6 +69,10 @@ var _own_start_at: int = _NEVER
 # Jobs that leave at the end of the frame, and agents that have yet to make theirs; in order.
 var _waiting: Dictionary[PathJob, bool] = {}
 var _asking: Dictionary[NavServerAgent2D, bool] = {}
+var _batches: Array[AgentBatch] = []
+# What is left of this frame's shares.
+var _answers_usec: int = _ANSWERS_USEC
+var _questions_usec: int = _QUESTIONS_USEC
 
 
 func _init() -> void:
@@ -80,12 +88,12 @@ func _init() -> void:
 
 
 func _enter_tree() -> void:
-	get_tree().process_frame.connect(poll)
+	get_tree().process_frame.connect(_begin_frame)
 	get_tree().physics_frame.connect(poll)
 
 
 func _exit_tree() -> void:
-	get_tree().process_frame.disconnect(poll)
+	get_tree().process_frame.disconnect(_begin_frame)
 	get_tree().physics_frame.disconnect(poll)
 	_link.stop()
 	_fallback.close()
@@ -131,9 +139,10 @@ func get_capabilities() -> PackedStringArray:
 
 ## Takes in what has arrived; the tree's frames call it.
 func poll() -> void:
-	var deadline: int = Time.get_ticks_usec() + _ANSWERS_USEC
-	_link.poll(deadline)
-	_fallback.poll(deadline)
+	var began: int = Time.get_ticks_usec()
+	_link.poll(began + _answers_usec)
+	_fallback.poll(began + _answers_usec)
+	_answers_usec -= Time.get_ticks_usec() - began
 	var now: int = Time.get_ticks_msec()
 	if _backend == null and now > _patience_ends:
 		_switch_to(_fallback)
@@ -153,6 +162,15 @@ func put_world(world: WorldState) -> void:
 
 ## Forgets a map.
 func drop_world(world: WorldState) -> void:
+	for job: PathJob in _waiting.keys():
+		if job.world == world:
+			_waiting.erase(job)
+			job.answer(
+				NavServerPathResult.without_path(
+					NavServerPathResult.Status.FAILED,
+					"the map is gone: ask a map that is in the tree"
+				)
+			)
 	if _backend != null:
 		_backend.drop_world(world)
 
@@ -186,6 +204,32 @@ func drop_agent(agent: NavServerAgent2D) -> void:
 	_asking.erase(agent)
 
 
+## Returns the batch of this frame that an agent's question belongs to; for [NavServerAgent2D].
+func get_batch(
+	map: NavServerMap2D, profile: NavServerProfile, allow_partial: bool, watch: bool
+) -> AgentBatch:
+	for batch: AgentBatch in _batches:
+		if batch.is_for(map, profile, allow_partial, watch):
+			last_batch = batch
+			return batch
+	last_batch = AgentBatch.new(map, profile, allow_partial, watch)
+	_batches.append(last_batch)
+	return last_batch
+
+
+## Tells that an agent waits no longer for a row of a batch.
+func cancel_row(batch: AgentBatch, row: int) -> void:
+	if _backend != null and batch.world != null:
+		_backend.cancel_row(batch, row)
+
+
+## Asks for all cells within reach; the answer comes like any other.
+func find_reachable(job: ReachableJob) -> void:
+	if _backend == null:
+		_switch_to(_fallback)
+	_backend.find_reachable(job)
+
+
 ## Asks for a job to end soon.
 func cancel_job(job: PathJob) -> void:
 	if _waiting.erase(job):
@@ -194,18 +238,19 @@ func cancel_job(job: PathJob) -> void:
 		_backend.cancel(job)
 
 
-## Watches the path of a job no longer.
-func unwatch_job(job: PathJob) -> void:
+## Watches a path no longer.
+func unwatch(number: int) -> void:
 	if _backend != null:
-		_backend.unwatch(job)
+		_backend.unwatch(number)
 
 
-## Waits for a job, for [param timeout_usec] at most: for calls that cannot be put off.
-func wait_for(job: PathJob, timeout_usec: int) -> void:
+## Waits until [param condition] holds, or until [param deadline_usec] of [Time]: for calls that
+## cannot be put off.
+func wait_for(condition: Callable, deadline_usec: int) -> void:
 	if _backend == null:
 		_switch_to(_fallback)
 	_flush()
-	_poll_until(job.is_over, timeout_usec)
+	_poll_until(condition, deadline_usec)
 
 
 func _look_for_sidecar() -> void:
@@ -231,33 +276,67 @@ func _set_state(next: State, reason: String) -> void:
 	state_changed.emit(state, reason)
 
 
+func _begin_frame() -> void:
+	_renew_shares()
+	poll()
+
+
+func _renew_shares() -> void:
+	_answers_usec = _ANSWERS_USEC
+	_questions_usec = _QUESTIONS_USEC
+
+
 func _end_frame() -> void:
 	_flush()
 	if lockstep:
-		_poll_until(_is_idle, _LOCKSTEP_USEC)
+		_poll_until(_is_idle, Time.get_ticks_usec() + _LOCKSTEP_USEC)
 	elif spin_usec > 0:
-		_poll_until(_is_idle, spin_usec)
+		_poll_until(_is_idle, Time.get_ticks_usec() + spin_usec)
 
 
 func _flush() -> void:
 	if _backend == null:
 		return
-	var deadline: int = Time.get_ticks_usec() + _QUESTIONS_USEC
-	for agent: NavServerAgent2D in _asking.keys():
-		_asking.erase(agent)
-		agent.ask()
-		if Time.get_ticks_usec() > deadline:
-			break
+	# A few agents a message would cost more than they are worth.
+	if not _asking.is_empty() and _questions_usec > 0:
+		var began: int = Time.get_ticks_usec()
+		_take_questions(began + _questions_usec)
+		_questions_usec -= Time.get_ticks_usec() - began
 	if not _waiting.is_empty():
-		var jobs: Array[PathJob] = _waiting.keys()
-		_waiting.clear()
-		_backend.find_paths(jobs)
+		_take_jobs()
+	_backend.flush()
 	_link.flush()
 
 
-func _poll_until(condition: Callable, timeout_usec: int) -> void:
-	var deadline: int = Time.get_ticks_usec() + timeout_usec
-	while not condition.call() and Time.get_ticks_usec() < deadline:
+## Lets agents ask until the deadline; those whose map is still being read keep their turn.
+func _take_questions(deadline_usec: int) -> void:
+	for agent: NavServerAgent2D in _asking.keys():
+		if agent.ask(self):
+			_asking.erase(agent)
+		if Time.get_ticks_usec() > deadline_usec:
+			break
+	var batches: Array[AgentBatch] = _batches
+	_batches = []
+	last_batch = null
+	for batch: AgentBatch in batches:
+		batch.map.settle_batch(batch)
+		_backend.find_batch(batch)
+
+
+func _take_jobs() -> void:
+	var jobs: Array[PathJob] = []
+	for job: PathJob in _waiting.keys():
+		if job.world.is_read:
+			_waiting.erase(job)
+			jobs.append(job)
+	if not jobs.is_empty():
+		_backend.find_paths(jobs)
+
+
+func _poll_until(condition: Callable, deadline_usec: int) -> void:
+	while not condition.call() and Time.get_ticks_usec() < deadline_usec:
+		# Whoever waits has nothing better to do with the frame.
+		_renew_shares()
 		poll()
 		_flush()
 		# Leaves the processor to whoever is to answer.
@@ -272,6 +351,8 @@ func _switch_to(backend: Backend) -> void:
 	if _backend != null:
 		for job: PathJob in _backend.take_unanswered():
 			_waiting[job] = true
+		for agent: NavServerAgent2D in _backend.take_unanswered_agents():
+			agent.ask_again()
 	_backend = backend
 	backend_changed.emit()
 

@@ -17,11 +17,13 @@ signal map_ready
 ## Cells have changed, and whoever finds the paths knows: results from [param version] on heed it.
 signal map_changed(version: int, cells: Array[Vector2i])
 
+const AgentBatch := preload("internal/agent_batch.gd")
+const MapWorld := preload("internal/map_world.gd")
 const PathJob := preload("internal/path_job.gd")
+const ReachableJob := preload("internal/reachable_job.gd")
 const TileLayout := preload("internal/tile_layout.gd")
 const TileTable := preload("internal/tile_table.gd")
 const WorldState := preload("internal/world_state.gd")
-const Overrides := preload("internal/overrides.gd")
 
 ## Group of all maps in the tree.
 const GROUP: StringName = &"navserver_maps"
@@ -76,16 +78,7 @@ const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_
 ## The version of the map that the last answer or change was for; 0 before [signal map_ready].
 var map_version: int = 0
 
-var _world: WorldState = null
-var _layers: Array[TileMapLayer] = []
-var _layout: TileLayout = null
-# From the cells' coordinates to this node's.
-var _layer_transform: Transform2D = Transform2D.IDENTITY
-var _table: TileTable = null
-var _overrides: Overrides = Overrides.new()
-var _changed: Dictionary[Vector2i, bool] = {}
-var _profile_names: Dictionary[NavServerProfile, String] = {}
-var _blob_hashes: PackedInt64Array = PackedInt64Array()
+var _world: MapWorld = MapWorld.new()
 var _dirty: bool = false
 # What was told last, so that it is not told again at each request.
 var _refusal: String = ""
@@ -98,19 +91,24 @@ func _enter_tree() -> void:
 func _ready() -> void:
 	if Engine.is_editor_hint():
 		return
-	NavServer.get_connection().backend_changed.connect(_put)
+	_world.state.arrived.connect(_on_world_arrived)
+	_world.state.edited.connect(_on_world_edited)
+	_world.state.refused.connect(_refuse)
+	NavServer.get_connection().backend_changed.connect(_put_again)
 	rebuild()
 
 
 func _exit_tree() -> void:
-	if not Engine.is_editor_hint() and _world != null:
-		NavServer.get_connection().drop_world(_world)
+	if not Engine.is_editor_hint():
+		_world.drop()
 
 
 func _notification(what: int) -> void:
-	# A map that comes back into the tree has no _ready of its own.
-	if what == NOTIFICATION_POST_ENTER_TREE and _world != null and is_node_ready():
-		_put()
+	if what == NOTIFICATION_INTERNAL_PROCESS:
+		set_process_internal(_world.go_on())
+	elif what == NOTIFICATION_POST_ENTER_TREE and is_node_ready():
+		# A map that comes back into the tree has no _ready of its own.
+		_put_again()
 
 
 func _get_configuration_warnings() -> PackedStringArray:
@@ -157,28 +155,23 @@ func find_layers() -> Array[TileMapLayer]:
 ## set stays. [signal map_ready] tells when the map can be asked; requests until then wait for it.
 func rebuild() -> void:
 	_dirty = false
-	_layers = find_layers()
-	_layout = TileLayout.new(null if _layers.is_empty() else _layers[0], cell_size)
-	if not _layout.problem.is_empty():
-		_refuse("%s %s" % [_layers[0].name, _layout.problem])
+	var layers: Array[TileMapLayer] = find_layers()
+	var layout: TileLayout = TileLayout.new(null if layers.is_empty() else layers[0], cell_size)
+	if not layout.problem.is_empty():
+		_refuse("%s %s" % [layers[0].name, layout.problem])
 		return
-	_layer_transform = Transform2D.IDENTITY
-	if not _layers.is_empty():
-		_layer_transform = global_transform.affine_inverse() * _layers[0].global_transform
-	_table = _read_table(_layers)
-	for problem: String in _table.problems:
+	var transform_there: Transform2D = Transform2D.IDENTITY
+	if not layers.is_empty():
+		transform_there = global_transform.affine_inverse() * layers[0].global_transform
+	var table: TileTable = _read_table(layers)
+	for problem: String in table.problems:
 		push_warning("%s: %s" % [get_path(), problem])
-	if _world == null:
-		_world = WorldState.new()
-		_world.arrived.connect(_on_world_arrived)
-		_world.edited.connect(_on_world_edited)
-		_world.refused.connect(_refuse)
 	for profile: NavServerProfile in profiles:
 		if profile != null:
-			_name_profile(profile)
-	_world.region = Rect2i()
+			_world.name_profile(profile)
+	_world.begin(layers, layout, table, transform_there, region, diagonal_mode)
 	# What else this frame paints belongs to it.
-	_put_late.call_deferred()
+	_finish_frame.call_deferred()
 
 
 ## Tells that cells of the layers were changed by code, where the layer is no
@@ -191,12 +184,12 @@ func notify_cells_changed(cells: Array[Vector2i]) -> void:
 ## Asks for a path; never waits. See [NavServerPathRequest] for the answer.
 func find_path(query: NavServerPathQuery) -> NavServerPathRequest:
 	var request: NavServerPathRequest = NavServerPathRequest.new()
-	var from: Vector2i = local_to_map(to_local(query.start_position))
-	var to: Vector2i = local_to_map(to_local(query.target_position))
-	var job: PathJob = _make_job(from, to, query.profile)
-	if job == null:
+	if not _is_known():
 		request.complete(_without_map())
 		return request
+	var from: Vector2i = local_to_map(to_local(query.start_position))
+	var to: Vector2i = local_to_map(to_local(query.target_position))
+	var job: PathJob = _world.make_job(from, to, query.profile)
 	if query.size > 0:
 		job.size = query.size
 	job.deadline_msec = query.deadline_msec
@@ -204,7 +197,7 @@ func find_path(query: NavServerPathQuery) -> NavServerPathRequest:
 	job.allow_partial = query.allow_partial_path
 	job.watch = query.watch
 	for cell: Vector2i in query.blocked_cells:
-		var inner: Vector2i = _layout.to_inner(cell)
+		var inner: Vector2i = _world.layout.to_inner(cell)
 		job.blocked_cells.append_array([inner.x, inner.y])
 	return _send(request, job)
 
@@ -242,30 +235,67 @@ func query_blocking(
 	allow_partial_path: bool = false,
 	profile: NavServerProfile = null
 ) -> NavServerPathResult:
-	var job: PathJob = _make_job(from_id, to_id, profile)
-	if job == null:
+	if not _is_known():
 		return _without_map()
+	var deadline: int = Time.get_ticks_usec() + timeout_msec * 1000
+	_world.hurry(deadline)
+	var job: PathJob = _world.make_job(from_id, to_id, profile)
 	job.allow_partial = allow_partial_path
 	var request: NavServerPathRequest = _send(NavServerPathRequest.new(), job)
-	NavServer.get_connection().wait_for(job, timeout_msec * 1000)
+	NavServer.get_connection().wait_for(job.is_over, deadline)
 	if not request.is_completed():
 		request.cancel()
-		return NavServerPathResult.without_path(NavServerPathResult.Status.DEADLINE)
+		return NavServerPathResult.of_number(NavServerPathResult.Status.DEADLINE)
 	return request.result
+
+
+## Returns the cells that a body reaches from a cell for at most [param budget], such as its action
+## points, each with what it costs to get there. The cell itself costs 0. Blocks like
+## [method get_id_path]; empty if there was no answer in time, or where the body cannot stand.
+func get_reachable(
+	from_id: Vector2i, budget: float, profile: NavServerProfile = null
+) -> Dictionary[Vector2i, float]:
+	var found: Dictionary[Vector2i, float] = {}
+	if is_nan(budget) or budget < 0.0:
+		push_error("%s: budget is %s; give a number of 0 or more" % [get_path(), budget])
+		return found
+	if not is_in_boundsv(from_id):
+		return found
+	var deadline: int = Time.get_ticks_usec() + timeout_msec * 1000
+	_world.hurry(deadline)
+	var path: PathJob = _world.make_job(from_id, from_id, profile)
+	var job: ReachableJob = ReachableJob.new()
+	job.world = path.world
+	job.start = path.start
+	job.profile = path.profile
+	job.size = path.size
+	job.budget = minf(budget, 1e300)
+	NavServer.get_connection().find_reachable(job)
+	NavServer.get_connection().wait_for(func() -> bool: return job.is_over, deadline)
+	for cell: Vector2i in job.costs:
+		found[_world.layout.to_outer(cell)] = job.costs[cell]
+	return found
 
 
 ## Returns the cell that a point of this node's coordinates lies in.
 func local_to_map(local_position: Vector2) -> Vector2i:
-	if _layout == null:
+	var layout: TileLayout = _world.layout
+	if layout == null:
 		return Vector2i.ZERO
-	return _layout.to_outer(_layout.cell_at(_layer_transform.affine_inverse() * local_position))
+	return layout.to_outer(layout.cell_at(_world.layer_transform.affine_inverse() * local_position))
+
+
+## Returns the cell that a point of global coordinates lies in.
+func global_to_map(point: Vector2) -> Vector2i:
+	return local_to_map(to_local(point))
 
 
 ## Returns the centre of a cell in this node's coordinates.
 func map_to_local(map_position: Vector2i) -> Vector2:
-	if _layout == null:
+	var layout: TileLayout = _world.layout
+	if layout == null:
 		return Vector2.ZERO
-	return _layer_transform * (_layout.transform * Vector2(_layout.to_inner(map_position)))
+	return _world.layer_transform * (layout.transform * Vector2(layout.to_inner(map_position)))
 
 
 ## Returns the centre of a cell in this node's coordinates, under [AStarGrid2D]'s name.
@@ -275,7 +305,7 @@ func get_point_position(id: Vector2i) -> Vector2:
 
 ## Tells whether a cell lies within the map.
 func is_in_boundsv(id: Vector2i) -> bool:
-	return _is_settled() and _world.region.has_point(_layout.to_inner(id))
+	return _is_known() and _world.has_cell(id)
 
 
 ## Tells whether a cell lies within the map.
@@ -285,7 +315,7 @@ func is_in_bounds(x: int, y: int) -> bool:
 
 ## Makes a cell solid or walkable, whatever its tile says.
 func set_point_solid(id: Vector2i, solid: bool = true) -> void:
-	_overrides.solid[id] = solid
+	_world.overrides.solid[id] = solid
 	_mark(id)
 
 
@@ -301,13 +331,13 @@ func set_point_weight_scale(id: Vector2i, weight_scale: float) -> void:
 			"%s: weight_scale is %s; give a number of 0 or more" % [get_path(), weight_scale]
 		)
 		return
-	_overrides.scales[id] = weight_scale
+	_world.overrides.scales[id] = weight_scale
 	_mark(id)
 
 
 ## Returns by what the cost of a cell is multiplied.
 func get_point_weight_scale(id: Vector2i) -> float:
-	return _overrides.scales.get(id, 1.0)
+	return _world.overrides.get_scale_of(id)
 
 
 ## Makes all cells of a rectangle solid or walkable.
@@ -326,59 +356,77 @@ func fill_weight_scale_region(cells: Rect2i, weight_scale: float) -> void:
 
 ## Takes back what code has set; the tiles hold again.
 func clear_overrides() -> void:
-	for cell: Vector2i in _overrides.get_cells():
+	for cell: Vector2i in _world.overrides.get_cells():
 		_mark(cell)
-	_overrides.clear()
+	_world.overrides.clear()
 
 
 ## Returns the class of a cell: 255 is solid.
 func get_point_class(id: Vector2i) -> int:
-	var tile: int = _world.empty_class if _is_settled() else SOLID
-	if _table != null and not _layers.is_empty():
-		var found: int = _table.get_class_of(_layers, id)
-		tile = tile if found < 0 else found
-	return _overrides.get_class_of(id, tile)
+	return _world.get_class_of(id)
 
 
 ## Lays a class over cells while an obstacle stands there; for [NavServerObstacle2D].
 func set_obstacle(obstacle: Object, cells: Array[Vector2i], class_id: int) -> void:
-	for cell: Vector2i in _overrides.set_obstacle(obstacle, cells, class_id):
+	for cell: Vector2i in _world.overrides.set_obstacle(obstacle, cells, class_id):
 		_mark(cell)
 
 
 ## Returns the cells whose centres lie in a polygon of this node's coordinates.
 func get_cells_in_polygon(polygon: PackedVector2Array) -> Array[Vector2i]:
 	var cells: Array[Vector2i] = []
-	if _layout == null or polygon.is_empty():
+	var layout: TileLayout = _world.layout
+	if layout == null or polygon.is_empty():
 		return cells
-	var to_layer: Transform2D = _layer_transform.affine_inverse()
-	var box: Rect2i = Rect2i(_layout.cell_at(to_layer * polygon[0]), Vector2i.ZERO)
+	var to_layer: Transform2D = _world.layer_transform.affine_inverse()
+	var box: Rect2i = Rect2i(layout.cell_at(to_layer * polygon[0]), Vector2i.ZERO)
 	for point: Vector2 in polygon:
-		box = box.expand(_layout.cell_at(to_layer * point))
+		box = box.expand(layout.cell_at(to_layer * point))
 	for y: int in range(box.position.y, box.end.y + 1):
 		for x: int in range(box.position.x, box.end.x + 1):
-			var center: Vector2 = _layer_transform * (_layout.transform * Vector2(x, y))
+			var center: Vector2 = _world.layer_transform * (layout.transform * Vector2(x, y))
 			if Geometry2D.is_point_in_polygon(center, polygon):
-				cells.append(_layout.to_outer(Vector2i(x, y)))
+				cells.append(layout.to_outer(Vector2i(x, y)))
 	return cells
 
 
 ## Returns what code has set, for save games; tiles come from the scene again.
 func get_state() -> PackedByteArray:
-	return _overrides.to_bytes()
+	return _world.overrides.to_bytes()
 
 
 ## Takes what [method get_state] returned; false, and an error that says why, if it is something
 ## else.
 func set_state(state: PackedByteArray) -> bool:
-	var before: Array[Vector2i] = _overrides.get_cells()
-	var problem: String = _overrides.from_bytes(state)
+	var before: Array[Vector2i] = _world.overrides.get_cells()
+	var problem: String = _world.overrides.from_bytes(state)
 	if not problem.is_empty():
 		push_error("%s: set_state: %s; give what get_state returned" % [get_path(), problem])
 		return false
-	for cell: Vector2i in before + _overrides.get_cells():
+	for cell: Vector2i in before + _world.overrides.get_cells():
 		_mark(cell)
 	return true
+
+
+## Tells whether a layer is part of the map; for [NavServerTileMapLayer].
+func has_layer(layer: TileMapLayer) -> bool:
+	return _world.has_layer(layer)
+
+
+## Makes a batch of agents ready to leave; for [NavServerConnection].
+func settle_batch(batch: AgentBatch) -> void:
+	_world.settle(batch, global_transform, global_to_map)
+
+
+## Tells whether the map can be asked; for [NavServerAgent2D]. What is asked while it is still being
+## read waits.
+func is_known() -> bool:
+	return _is_known()
+
+
+## Tells whether the layers are read and handed over.
+func is_read() -> bool:
+	return _world.state.is_read
 
 
 func _on_setting_changed() -> void:
@@ -407,151 +455,38 @@ func _without_map() -> NavServerPathResult:
 	)
 
 
-## Reads the layers at once if that is still to come; false if there is no map.
-func _is_settled() -> bool:
-	if _world == null or not is_inside_tree():
-		return false
-	if not _world.region.has_area():
-		_put()
-		_blob_hashes = _hash_blobs()
-	return _world.region.has_area()
-
-
-func _make_job(from: Vector2i, to: Vector2i, profile: NavServerProfile) -> PathJob:
-	if not _is_settled():
-		return null
-	_flush_changes()
-	var job: PathJob = PathJob.new()
-	job.world = _world
-	job.start = _layout.to_inner(from)
-	job.goal = _layout.to_inner(to)
-	if profile != null:
-		job.profile = _name_profile(profile)
-		job.size = profile.size
-	return job
+func _is_known() -> bool:
+	return is_inside_tree() and is_node_ready() and _world.is_known()
 
 
 func _send(request: NavServerPathRequest, job: PathJob) -> NavServerPathRequest:
-	request.follow(job, global_transform, _global_to_map)
+	request.follow(job, global_transform, global_to_map)
 	NavServer.get_connection().add_job(job)
 	return request
 
 
-func _global_to_map(point: Vector2) -> Vector2i:
-	return local_to_map(to_local(point))
-
-
-func _name_profile(profile: NavServerProfile) -> String:
-	if profile not in _profile_names:
-		_profile_names[profile] = "profile-%x" % profile.get_instance_id()
-		profile.changed.connect(_on_profile_changed.bind(profile))
-		_on_profile_changed(profile)
-	return _profile_names[profile]
-
-
-func _on_profile_changed(profile: NavServerProfile) -> void:
-	var profile_name: String = _profile_names[profile]
-	_world.profiles[profile_name] = profile.get_cost_table()
+func _finish_frame() -> void:
 	if is_inside_tree():
-		var costs: PackedFloat32Array = _world.profiles[profile_name]
-		NavServer.get_connection().set_profile(_world, profile_name, costs)
+		_world.finish_frame(region)
+		set_process_internal(_world.go_on())
 
 
-## Hands the map over at the end of the frame, unless it has been asked and thus handed over before
-## and is the same.
-func _put_late() -> void:
-	if _world.region.has_area() and _blob_hashes == _hash_blobs():
-		return
-	_put()
-
-
-func _hash_blobs() -> PackedInt64Array:
-	var hashes: PackedInt64Array = PackedInt64Array()
-	for layer: TileMapLayer in _layers:
-		hashes.append(hash(layer.tile_map_data))
-	return hashes
-
-
-## Hands the whole map to whoever finds the paths.
-func _put() -> void:
-	if _world == null or not is_inside_tree():
-		return
-	var cells: Rect2i = region
-	if not cells.has_area():
-		for layer: TileMapLayer in _layers:
-			var used: Rect2i = layer.get_used_rect()
-			cells = used if not cells.has_area() else cells.merge(used)
-	_world.region = _layout.to_inner_region(cells)
-	if not _is_region_possible(_world.region):
-		_world.region = Rect2i()
-		return
-	_world.transform = _layer_transform * _layout.transform
-	_world.diagonal_mode = diagonal_mode
-	_world.empty_class = 0 if _layers.is_empty() else SOLID
-	_world.tile_table = _table.rows
-	_world.layout = null if _layout.identical else _layout
-	_world.blobs.clear()
-	for layer: TileMapLayer in _layers:
-		_world.blobs.append(layer.tile_map_data)
-	_changed.clear()
-	var inner: PackedInt32Array = PackedInt32Array()
-	_world.edit_classes = PackedByteArray()
-	_world.edit_scales = PackedFloat32Array()
-	for cell: Vector2i in _overrides.get_cells():
-		_append_edit(cell, inner, _world.edit_classes, _world.edit_scales)
-	_world.edit_cells = inner
-	NavServer.get_connection().put_world(_world)
-	# The layers have them still.
-	_world.blobs.clear()
-
-
-func _is_region_possible(cells: Rect2i) -> bool:
-	if not cells.has_area():
-		_refuse("the map has no cells: paint tiles, or set region")
-		return false
-	if maxi(cells.size.x, cells.size.y) > WorldState.SIDE_LIMIT:
-		_refuse(
-			"the map has %s cells, %d a side are the most" % [cells.size, WorldState.SIDE_LIMIT]
-		)
-		return false
-	# TileMapLayers keep coordinates in 16 bits and wrap beyond them without a word.
-	if not Rect2i(-32768, -32768, 65536, 65536).encloses(cells) and not _layers.is_empty():
-		_refuse(
-			"the map reaches beyond cell 32767, where TileMapLayers wrap: move it to the origin"
-		)
-		return false
-	return true
-
-
-func _append_edit(
-	cell: Vector2i, cells: PackedInt32Array, classes: PackedByteArray, scales: PackedFloat32Array
-) -> void:
-	var inner: Vector2i = _layout.to_inner(cell)
-	if not _world.region.has_point(inner):
-		return
-	cells.append_array([inner.x, inner.y])
-	classes.append(get_point_class(cell))
-	scales.append(get_point_weight_scale(cell))
+## Hands the whole map to whoever finds the paths from now on.
+func _put_again() -> void:
+	if is_inside_tree() and _world.layout != null:
+		_world.put_again(region)
+		set_process_internal(_world.go_on())
 
 
 func _mark(cell: Vector2i) -> void:
-	if _changed.is_empty():
+	if _world.mark(cell):
 		_flush_changes.call_deferred()
-	_changed[cell] = true
 
 
 ## Sends what has changed in this frame.
 func _flush_changes() -> void:
-	if _changed.is_empty() or _world == null or not is_inside_tree():
-		return
-	var cells: PackedInt32Array = PackedInt32Array()
-	var classes: PackedByteArray = PackedByteArray()
-	var scales: PackedFloat32Array = PackedFloat32Array()
-	for cell: Vector2i in _changed:
-		_append_edit(cell, cells, classes, scales)
-	_changed.clear()
-	if not classes.is_empty():
-		NavServer.get_connection().edit_cells(_world, cells, classes, scales)
+	if is_inside_tree():
+		_world.flush()
 
 
 func _on_world_arrived(version: int) -> void:
@@ -564,5 +499,5 @@ func _on_world_edited(version: int, inner: PackedInt32Array) -> void:
 	map_version = version
 	var cells: Array[Vector2i] = []
 	for index: int in range(0, inner.size(), 2):
-		cells.append(_layout.to_outer(Vector2i(inner[index], inner[index + 1])))
+		cells.append(_world.layout.to_outer(Vector2i(inner[index], inner[index + 1])))
 	map_changed.emit(version, cells)

@@ -55,7 +55,7 @@ func wait() -> NavServerPathResult:
 func unwatch() -> void:
 	if _job != null and _job.watch:
 		_job.watch = false
-		NavServer.get_connection().unwatch_job(_job)
+		NavServer.get_connection().unwatch(_job.watch_number)
 
 
 ## Completes a request that was never sent.

@@ -57,7 +57,11 @@ var cost: float = INF
 ## How the request ended.
 var status: Status = Status.FAILED
 ## The status in words; for [constant Status.FAILED] with the remedy.
-var reason: String = ""
+var reason: String:
+	get:
+		return describe(status) if _reason.is_empty() else _reason
+	set(value):
+		_reason = value
 ## The version of the map that was searched, see [signal NavServerMap2D.map_changed].
 var map_version: int = 0
 ## Where the answer comes from.
@@ -66,6 +70,7 @@ var source: Source = Source.NOTHING
 var cells: Array[Vector2i]:
 	get = get_cells
 
+var _reason: String = ""
 var _cells: Array[Vector2i] = []
 var _to_cell: Callable = Callable()
 
@@ -86,7 +91,8 @@ func get_cells() -> Array[Vector2i]:
 
 ## Moves the path from the map's coordinates to global ones; for [NavServerPathRequest].
 func localize(transform: Transform2D, to_cell: Callable) -> void:
-	path = transform * path
+	if transform != Transform2D.IDENTITY:
+		path = transform * path
 	_to_cell = to_cell
 
 
@@ -94,7 +100,18 @@ func localize(transform: Transform2D, to_cell: Callable) -> void:
 static func without_path(the_status: Status, the_reason: String = "") -> NavServerPathResult:
 	var result: NavServerPathResult = NavServerPathResult.new()
 	result.status = the_status
-	result.reason = describe(the_status) if the_reason.is_empty() else the_reason
+	result.reason = the_reason
+	return result
+
+
+## Makes a result of a status by its number; what no version knows is
+## [constant Status.FAILED].
+static func of_number(number: int) -> NavServerPathResult:
+	var result: NavServerPathResult = NavServerPathResult.new()
+	if number >= Status.FOUND and number < Status.FAILED:
+		result.status = number as Status
+	else:
+		result.reason = "the map was removed while the request waited"
 	return result
 
 

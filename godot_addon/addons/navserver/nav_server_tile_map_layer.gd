@@ -23,5 +23,5 @@ func _update_cells(coords: Array[Vector2i], forced_cleanup: bool) -> void:
 		_is_first = false
 		return
 	for map: NavServerMap2D in get_tree().get_nodes_in_group(NavServerMap2D.GROUP):
-		if map.is_node_ready() and self in map.find_layers():
+		if map.has_layer(self):
 			map.notify_cells_changed(coords)

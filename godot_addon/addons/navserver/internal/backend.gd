@@ -1,8 +1,13 @@
 extends RefCounted
 ## What finds paths: the sidecar or the engine's own AStarGrid2D. Nothing here waits.
 
+const AgentBatch := preload("agent_batch.gd")
 const PathJob := preload("path_job.gd")
+const ReachableJob := preload("reachable_job.gd")
 const WorldState := preload("world_state.gd")
+
+# Who is told when a path breaks, a PathJob or a NavServerAgent2D, by the number of the watch.
+var _watchers: Dictionary[int, Object] = {}
 
 
 ## Takes a world as it stands, in place of what it had of that name; tells by the world's signals.
@@ -35,18 +40,38 @@ func find_paths(_jobs: Array[PathJob]) -> void:
 	pass
 
 
+## Takes a batch, each row of which it answers exactly once.
+func find_batch(_batch: AgentBatch) -> void:
+	pass
+
+
+## Takes a question for all cells within reach.
+func find_reachable(_job: ReachableJob) -> void:
+	pass
+
+
 ## Asks for a job to end soon; it is answered all the same.
 func cancel(_job: PathJob) -> void:
 	pass
 
 
-## Watches the path of an answered job no longer.
-func unwatch(_job: PathJob) -> void:
+## Tells that nobody waits for a row of a batch any more.
+func cancel_row(_batch: AgentBatch, _row: int) -> void:
 	pass
+
+
+## Watches a path no longer.
+func unwatch(number: int) -> void:
+	_watchers.erase(number)
 
 
 ## Hands on what has arrived, until [param deadline_usec] of [Time]; the rest keeps for later.
 func poll(_deadline_usec: int) -> void:
+	pass
+
+
+## Sends what was gathered during the frame.
+func flush() -> void:
 	pass
 
 
@@ -55,6 +80,23 @@ func take_unanswered() -> Array[PathJob]:
 	return []
 
 
+## Returns the agents that have no answer, and forgets their batches.
+func take_unanswered_agents() -> Array[NavServerAgent2D]:
+	return []
+
+
 ## Returns what it can do, as names.
 func get_capabilities() -> PackedStringArray:
 	return PackedStringArray()
+
+
+## Tells once that a watched path has broken at an entry of its cells.
+func _tell_broken(number: int, index: int) -> void:
+	var watcher: Object = _watchers.get(number)
+	_watchers.erase(number)
+	if watcher is PathJob:
+		var job: PathJob = watcher
+		job.invalidate(index)
+	elif watcher is NavServerAgent2D:
+		var agent: NavServerAgent2D = watcher
+		agent.take_break()

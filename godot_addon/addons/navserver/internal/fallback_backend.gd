@@ -8,10 +8,12 @@ extends "backend.gd"
 const FallbackWorld := preload("fallback_world.gd")
 
 const _CAPABILITIES: PackedStringArray = [
-	"path", "batch", "watch", "cancel", "blocked_cells", "size"
+	"path", "batch", "reachable", "watch", "unwatch", "cancel"
 ]
 
-var _threaded: bool = OS.has_feature("threads")
+## Whether tasks are done on another thread; without it each poll does one.
+var is_threaded: bool = OS.has_feature("threads")
+
 var _mutex: Mutex = Mutex.new()
 # Shared under the mutex.
 var _tasks: Array[Callable] = []
@@ -19,12 +21,14 @@ var _results: Array[Callable] = []
 var _working: bool = false
 # Of whoever works.
 var _worlds: Dictionary[String, FallbackWorld] = {}
-var _watches: Dictionary[PathJob, Array] = {}
+var _watches: Dictionary[int, WatchedPath] = {}
+var _last_watch: int = 0
 # Of the main thread: results that are being handed on, and where that stands.
 var _arrived: Array[Callable] = []
 var _next: int = 0
 var _pool_task: int = -1
 var _unanswered: Dictionary[PathJob, bool] = {}
+var _batches: Dictionary[AgentBatch, int] = {}
 
 
 func put_world(world: WorldState) -> void:
@@ -51,17 +55,28 @@ func find_paths(jobs: Array[PathJob]) -> void:
 		_add_task(_do_find_path.bind(job))
 
 
+func find_batch(batch: AgentBatch) -> void:
+	_batches[batch] = batch.get_count()
+	for row: int in batch.get_count():
+		_add_task(_do_find_row.bind(batch, row))
+
+
+func find_reachable(job: ReachableJob) -> void:
+	_add_task(_do_find_reachable.bind(job))
+
+
 func cancel(job: PathJob) -> void:
 	if _unanswered.erase(job):
-		job.answer(NavServerPathResult.without_path(NavServerPathResult.Status.CANCELLED))
+		job.answer(NavServerPathResult.of_number(NavServerPathResult.Status.CANCELLED))
 
 
-func unwatch(job: PathJob) -> void:
-	_add_task(_do_unwatch.bind(job))
+func unwatch(number: int) -> void:
+	if _watchers.erase(number):
+		_add_task(_do_unwatch.bind(number))
 
 
 func poll(deadline_usec: int) -> void:
-	if not _threaded and not _tasks.is_empty():
+	if not is_threaded and not _tasks.is_empty():
 		var task: Callable = _tasks.pop_front()
 		task.call()
 		_working = not _tasks.is_empty()
@@ -84,6 +99,14 @@ func take_unanswered() -> Array[PathJob]:
 	var jobs: Array[PathJob] = _unanswered.keys()
 	_unanswered.clear()
 	return jobs
+
+
+func take_unanswered_agents() -> Array[NavServerAgent2D]:
+	var agents: Array[NavServerAgent2D] = []
+	for batch: AgentBatch in _batches:
+		agents.append_array(batch.get_waiting())
+	_batches.clear()
+	return agents
 
 
 func get_capabilities() -> PackedStringArray:
@@ -116,7 +139,7 @@ func _add_task(task: Callable) -> void:
 	var idle: bool = not _working
 	_working = true
 	_mutex.unlock()
-	if _threaded and idle:
+	if is_threaded and idle:
 		if _pool_task >= 0:
 			# It is over but for its last line; the pool wants each task waited for.
 			WorkerThreadPool.wait_for_task_completion(_pool_task)
@@ -150,9 +173,9 @@ func _do_put_world(copy: WorldState, world: WorldState) -> void:
 
 func _do_drop_world(name: String) -> void:
 	_worlds.erase(name)
-	for job: PathJob in _watches.keys():
-		if job.world.name == name:
-			_watches.erase(job)
+	for number: int in _watches.keys():
+		if _watches[number].world == name:
+			_watches.erase(number)
 
 
 func _do_edit_cells(
@@ -163,13 +186,14 @@ func _do_edit_cells(
 	var held: FallbackWorld = _worlds[world.name]
 	held.edit(cells, classes, scales)
 	_add_result(_tell_edited.bind(world, held.version, cells))
-	for job: PathJob in _watches.keys():
-		if job.world != world:
+	for number: int in _watches.keys():
+		var path: WatchedPath = _watches[number]
+		if path.world != world.name:
 			continue
-		var index: int = held.find_break(_watches[job], job.profile, job.size)
+		var index: int = held.find_break(path.cells, path.profile, path.size)
 		if index >= 0:
-			_watches.erase(job)
-			_add_result(_tell_broken.bind(job, index))
+			_watches.erase(number)
+			_add_result(_tell_broken.bind(number, index))
 
 
 func _do_set_profile(world: String, name: String, costs: PackedFloat32Array) -> void:
@@ -177,33 +201,74 @@ func _do_set_profile(world: String, name: String, costs: PackedFloat32Array) -> 
 		_worlds[world].set_profile(name, costs)
 
 
-func _do_unwatch(job: PathJob) -> void:
-	_watches.erase(job)
+func _do_unwatch(number: int) -> void:
+	_watches.erase(number)
 
 
 func _do_find_path(job: PathJob) -> void:
 	if job.is_over():
 		return
-	var result: NavServerPathResult = null
 	var waited: float = (Time.get_ticks_usec() - job.made_usec) / 1000.0
 	if job.deadline_msec > 0.0 and waited > job.deadline_msec:
-		result = NavServerPathResult.without_path(NavServerPathResult.Status.DEADLINE)
-	elif job.world.name not in _worlds:
-		result = NavServerPathResult.without_path(
-			NavServerPathResult.Status.FAILED, "the map is gone: ask a map that is in the tree"
+		_add_result(
+			_answer.bind(job, NavServerPathResult.of_number(NavServerPathResult.Status.DEADLINE), 0)
 		)
-	else:
+		return
+	if job.world.name not in _worlds:
+		_add_result(_answer.bind(job, _make_homeless(), 0))
+		return
+	var held: FallbackWorld = _worlds[job.world.name]
+	var result: NavServerPathResult = held.find_path(
+		job.start, job.goal, job.profile, job.size, job.allow_partial, job.blocked_cells
+	)
+	var watch: int = 0
+	if job.watch and result.has_path():
+		watch = _watch(result.path, job.world.name, job.profile, job.size)
+	result.path = job.world.transform * result.path
+	_add_result(_answer.bind(job, result, watch))
+
+
+func _do_find_row(batch: AgentBatch, row: int) -> void:
+	if batch.world.name not in _worlds:
+		_add_result(_answer_row.bind(batch, row, _make_homeless(), 0))
+		return
+	var held: FallbackWorld = _worlds[batch.world.name]
+	var result: NavServerPathResult = held.find_path(
+		Vector2i(batch.starts[2 * row], batch.starts[2 * row + 1]),
+		Vector2i(batch.goals[2 * row], batch.goals[2 * row + 1]),
+		batch.profile_name,
+		batch.size,
+		batch.allow_partial,
+		PackedInt32Array()
+	)
+	var watch: int = 0
+	if batch.watch and result.has_path():
+		watch = _watch(result.path, batch.world.name, batch.profile_name, batch.size)
+	result.path = batch.world.transform * result.path
+	_add_result(_answer_row.bind(batch, row, result, watch))
+
+
+func _do_find_reachable(job: ReachableJob) -> void:
+	var found: Dictionary[Vector2i, float] = {}
+	if job.world.name in _worlds:
 		var held: FallbackWorld = _worlds[job.world.name]
-		result = held.find_path(
-			job.start, job.goal, job.profile, job.size, job.allow_partial, job.blocked_cells
-		)
-		if job.watch and result.has_path():
-			var cells: Array[Vector2i] = []
-			for point: Vector2 in result.path:
-				cells.append(Vector2i(point))
-			_watches[job] = cells
-		result.path = job.world.transform * result.path
-	_add_result(_answer.bind(job, result))
+		found = held.find_reachable(job.start, job.budget, job.profile, job.size)
+	_add_result(_answer_reachable.bind(job, found))
+
+
+func _watch(path: PackedVector2Array, world: String, profile: String, size: int) -> int:
+	_last_watch += 1
+	var cells: Array[Vector2i] = []
+	for point: Vector2 in path:
+		cells.append(Vector2i(point))
+	_watches[_last_watch] = WatchedPath.new(world, profile, size, cells)
+	return _last_watch
+
+
+static func _make_homeless() -> NavServerPathResult:
+	return NavServerPathResult.without_path(
+		NavServerPathResult.Status.FAILED, "the map is gone: ask a map that is in the tree"
+	)
 
 
 # What is told is bound as an argument: a Callable of its own would not keep it alive until then.
@@ -215,10 +280,48 @@ func _tell_edited(world: WorldState, version: int, cells: PackedInt32Array) -> v
 	world.edited.emit(version, cells)
 
 
-func _tell_broken(job: PathJob, index: int) -> void:
-	job.invalidate(index)
+func _answer(job: PathJob, result: NavServerPathResult, watch: int) -> void:
+	if not _unanswered.erase(job):
+		_add_task(_do_unwatch.bind(watch))
+		return
+	if watch != 0:
+		_watchers[watch] = job
+		job.watch_number = watch
+	job.answer(result)
 
 
-func _answer(job: PathJob, result: NavServerPathResult) -> void:
-	if _unanswered.erase(job):
-		job.answer(result)
+func _answer_row(batch: AgentBatch, row: int, result: NavServerPathResult, watch: int) -> void:
+	if batch not in _batches:
+		_add_task(_do_unwatch.bind(watch))
+		return
+	_batches[batch] -= 1
+	if _batches[batch] == 0:
+		_batches.erase(batch)
+	if watch != 0:
+		if batch.get_agent(row) == null:
+			_add_task(_do_unwatch.bind(watch))
+		else:
+			_watchers[watch] = batch.get_agent(row)
+	batch.answer(row, result, watch)
+
+
+func _answer_reachable(job: ReachableJob, found: Dictionary[Vector2i, float]) -> void:
+	job.answer(found)
+
+
+## A path that is looked after while edits come.
+class WatchedPath:
+	extends RefCounted
+
+	var world: String
+	var profile: String
+	var size: int
+	var cells: Array[Vector2i]
+
+	func _init(
+		the_world: String, the_profile: String, the_size: int, the_cells: Array[Vector2i]
+	) -> void:
+		world = the_world
+		profile = the_profile
+		size = the_size
+		cells = the_cells

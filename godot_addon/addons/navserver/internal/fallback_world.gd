@@ -5,6 +5,7 @@ extends RefCounted
 ## AStarGrid2D does not scale its estimate and would miss the cheapest path below a weight of 1; and
 ## islands are asked first, since a goal out of reach makes it search the whole map.
 
+const Heap := preload("heap.gd")
 const Islands := preload("islands.gd")
 const TileTable := preload("tile_table.gd")
 const WorldState := preload("world_state.gd")
@@ -80,6 +81,13 @@ func find_path(
 	return result
 
 
+## Returns the cells that a body reaches for a cost, with what each costs.
+func find_reachable(
+	start: Vector2i, budget: float, profile: String, size: int
+) -> Dictionary[Vector2i, float]:
+	return _searcher(profile, size).find_reachable(start, budget, self)
+
+
 ## Returns the first entry of a path's cells that the body cannot reach any more; -1 if it can.
 func find_break(cells: Array[Vector2i], profile: String, size: int) -> int:
 	return _searcher(profile, size).find_break(cells)
@@ -115,6 +123,17 @@ func _searcher(profile: String, size: int) -> Searcher:
 ## An AStarGrid2D for one profile and size.
 class Searcher:
 	extends RefCounted
+
+	const _STEPS: Array[Vector2i] = [
+		Vector2i(0, -1),
+		Vector2i(1, 0),
+		Vector2i(0, 1),
+		Vector2i(-1, 0),
+		Vector2i(1, -1),
+		Vector2i(1, 1),
+		Vector2i(-1, 1),
+		Vector2i(-1, -1),
+	]
 
 	## Name of the profile.
 	var profile: String
@@ -183,6 +202,32 @@ class Searcher:
 		for cell: Vector2i in closed:
 			_grid.set_point_solid(cell, false)
 		return _make_result(status, cells, world)
+
+	## By Dijkstra's algorithm: the cells that are waiting lie in a heap of cost and cell.
+	func find_reachable(
+		start: Vector2i, budget: float, world: RefCounted
+	) -> Dictionary[Vector2i, float]:
+		var settled: Dictionary[Vector2i, float] = {}
+		var waiting: Heap = Heap.new()
+		if _grid.is_in_boundsv(start) and not _grid.is_point_solid(start):
+			waiting.push(0.0, start)
+		while not waiting.is_empty():
+			var cost: float = waiting.get_least()
+			var cell: Vector2i = waiting.pop()
+			if cell in settled:
+				continue
+			settled[cell] = cost
+			for step: Vector2i in _STEPS:
+				var next: Vector2i = cell + step
+				if next in settled or not _grid.is_in_boundsv(next) or _grid.is_point_solid(next):
+					continue
+				if _cuts_corner(cell, next):
+					continue
+				var length: float = 1.0 if step.x == 0 or step.y == 0 else sqrt(2.0)
+				var enter: float = world.call("cost_of", next, _costs, _size)
+				if cost + length * enter <= budget:
+					waiting.push(cost + length * enter, next)
+		return settled
 
 	func find_break(cells: Array[Vector2i]) -> int:
 		for index: int in cells.size():

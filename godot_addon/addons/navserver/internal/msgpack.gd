@@ -12,6 +12,13 @@ extends RefCounted
 ## Containers may hold containers down to this depth.
 const MAX_DEPTH: int = 32
 
+# Short texts recur, above all as names of fields: each is written and read in full only once.
+const _KNOWN_SIZE: int = 48
+const _KNOWN_LIMIT: int = 1024
+
+static var _written: Dictionary[String, PackedByteArray] = {}
+static var _read: Dictionary[PackedByteArray, String] = {}
+
 ## What was wrong with the last value or bytes; empty if nothing was.
 var problem: String = ""
 
@@ -64,12 +71,7 @@ func _put(value: Variant, depth: int) -> void:
 			_stream.put_double(number)
 		TYPE_STRING, TYPE_STRING_NAME:
 			var text: String = value
-			var bytes: PackedByteArray = text.to_utf8_buffer()
-			if bytes.size() < 32:
-				_stream.put_u8(0xa0 | bytes.size())
-			else:
-				_put_length(bytes.size(), 0xd9, 0xda, 0xdb)
-			_stream.put_data(bytes)
+			_put_text(text)
 		TYPE_PACKED_BYTE_ARRAY:
 			var bytes: PackedByteArray = value
 			_put_length(bytes.size(), 0xc4, 0xc5, 0xc6)
@@ -85,6 +87,24 @@ func _put(value: Variant, depth: int) -> void:
 			_put_extension(extension)
 		var type:
 			_fail("%s has no msgpack form" % type_string(type))
+
+
+func _put_text(text: String) -> void:
+	var known: PackedByteArray = _written.get(text, PackedByteArray())
+	if not known.is_empty():
+		_stream.put_data(known)
+		return
+	var bytes: PackedByteArray = text.to_utf8_buffer()
+	var at: int = _stream.get_position()
+	if bytes.size() < 32:
+		_stream.put_u8(0xa0 | bytes.size())
+	else:
+		_put_length(bytes.size(), 0xd9, 0xda, 0xdb)
+	_stream.put_data(bytes)
+	if bytes.size() <= _KNOWN_SIZE:
+		if _written.size() >= _KNOWN_LIMIT:
+			_written.clear()
+		_written[text] = _stream.data_array.slice(at)
 
 
 func _put_int(value: int) -> void:
@@ -276,6 +296,8 @@ func _take_bytes(length: int) -> PackedByteArray:
 
 func _take_text(length: int) -> String:
 	var bytes: PackedByteArray = _take_bytes(length)
+	if bytes in _read:
+		return _read[bytes]
 	# The engine's own conversion would print an error for each fault.
 	if not _is_text(bytes):
 		_fail("a text is not UTF-8 or holds a NUL")
@@ -283,7 +305,11 @@ func _take_text(length: int) -> String:
 	var text: String = bytes.get_string_from_utf8()
 	# It takes a leading U+FEFF for a byte order mark and drops it.
 	if bytes.size() >= 3 and bytes[0] == 0xef and bytes[1] == 0xbb and bytes[2] == 0xbf:
-		return String.chr(0xfeff) + text
+		text = String.chr(0xfeff) + text
+	if bytes.size() <= _KNOWN_SIZE:
+		if _read.size() >= _KNOWN_LIMIT:
+			_read.clear()
+		_read[bytes] = text
 	return text
 
 

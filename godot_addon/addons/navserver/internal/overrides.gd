@@ -30,6 +30,11 @@ func get_class_of(cell: Vector2i, tile: int) -> int:
 	return class_id if laid < 0 or class_id == WorldState.SOLID else laid
 
 
+## Returns by what the cost of a cell is multiplied.
+func get_scale_of(cell: Vector2i) -> float:
+	return scales.get(cell, 1.0)
+
+
 ## Lays a class over cells for an obstacle, in place of what it laid before; returns the cells that
 ## this may change.
 func set_obstacle(obstacle: Object, cells: Array[Vector2i], class_id: int) -> Array[Vector2i]:

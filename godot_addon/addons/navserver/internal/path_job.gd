@@ -28,8 +28,8 @@ var allow_partial: bool = false
 var blocked_cells: PackedInt32Array = PackedInt32Array()
 ## Whether to tell when the path breaks.
 var watch: bool = false
-## Names who asks, so that a newer job takes the place of an older; -1 for nobody.
-var agent: int = -1
+## What the backend calls the watch; 0 for none.
+var watch_number: int = 0
 ## When the job was made, in microseconds of [Time].
 var made_usec: int = Time.get_ticks_usec()
 ## Whoever waits for the answer, so that it stays until then even if nobody else keeps it.

@@ -1,13 +1,15 @@
 extends "backend.gd"
-## Finds paths by the sidecar: turns worlds and jobs into messages of a session, and back.
+## Finds paths by the sidecar: turns worlds, jobs and batches into messages of a session, and back.
 ##
 ## Jobs of one call for one world and profile leave as one batch; its rows are answered as they
 ## become ready.
 
+const BatchRows := preload("batch_rows.gd")
 const Message := preload("message.gd")
 const Session := preload("session.gd")
-const TileTable := preload("tile_table.gd")
-const WatchedPaths := preload("watched_paths.gd")
+const SidecarRequests := preload("sidecar_requests.gd")
+const SidecarWorlds := preload("sidecar_worlds.gd")
+const WorldPreparation := preload("world_preparation.gd")
 
 # Statuses and sources by their number, which the enums of NavServerPathResult share.
 const _STATUSES: PackedStringArray = [
@@ -24,153 +26,87 @@ const _STATUSES: PackedStringArray = [
 	"world_removed",
 ]
 const _SOURCES: PackedStringArray = ["nothing", "search", "field", "cache", "coalesced", "islands"]
-const _REMOVED: String = "the map was removed while the request waited"
 const _BATCH_LIMIT: int = 4096
+const _LEFT_OUT: String = "batch: the server left this row out; update it"
+const _UNEVEN: String = "batch: the reply's arrays differ in length; update addon or server"
 
-var _session: Session
-# What to do with the reply to a request, by id.
-var _handlers: Dictionary[int, Callable] = {}
-# The jobs of a path or batch by id; a job that is answered is null.
+var _requests: SidecarRequests
+var _worlds: SidecarWorlds
+# The jobs of a path or batch by id.
 var _jobs: Dictionary[int, Array] = {}
 # Id and row of a job that has no answer.
 var _places: Dictionary[PathJob, Vector2i] = {}
-var _watched: Dictionary[int, PathJob] = {}
-var _watched_here: WatchedPaths = WatchedPaths.new()
-var _batches: Array[BatchRows] = []
-var _preparations: Dictionary[WorldState, Preparation] = {}
-var _watches: Dictionary[PathJob, int] = {}
+var _batches: Dictionary[int, AgentBatch] = {}
+# Replies whose rows are being handed on.
+var _arrived: Array[BatchRows] = []
+var _reachable: Dictionary[int, ReachableJob] = {}
+# What is told to the server at the end of the frame.
+var _unwatched: PackedInt32Array = PackedInt32Array()
+var _cancelled: Dictionary[int, PackedInt32Array] = {}
 
 
 ## Speaks over a session; the owner hands its replies to [method take_reply].
 func _init(session: Session) -> void:
-	_session = session
+	_requests = SidecarRequests.new(session)
+	_worlds = SidecarWorlds.new(_requests)
 
 
 func put_world(world: WorldState) -> void:
-	if world.layout == null:
-		_put(world, world)
-	elif not _is_held(world, _prepare.bind(world, world.copy())):
-		_prepare(world, world.copy())
-
-
-## Waits for threads; nothing but [method take_unanswered] may be called after it.
-func close() -> void:
-	for world: WorldState in _preparations:
-		_preparations[world].finish()
-
-
-func poll(deadline_usec: int) -> void:
-	while not _batches.is_empty():
-		if _batches[0].take_rows(self, deadline_usec):
-			_batches.pop_front()
-		else:
-			return
-	for world: WorldState in _preparations.keys():
-		var preparation: Preparation = _preparations[world]
-		if not preparation.is_over():
-			continue
-		preparation.finish()
-		_preparations.erase(world)
-		_put(preparation.world, world)
-		for held: Callable in preparation.held:
-			held.call()
-		find_paths(preparation.jobs)
-
-
-## Numbers the cells of a world's layers as they lie, on another thread.
-func _prepare(world: WorldState, copy: WorldState) -> void:
-	if not _is_held(world, _prepare.bind(world, copy)):
-		_preparations[world] = Preparation.new(copy)
-
-
-## Keeps for later what concerns a world that is being prepared.
-func _is_held(world: WorldState, task: Callable) -> bool:
-	if world not in _preparations:
-		return false
-	_preparations[world].held.append(task)
-	return true
-
-
-## Sends a world as it stood in [param copy].
-func _put(copy: WorldState, world: WorldState) -> void:
-	var made: Message = Message.new("world_create")
-	(
-		made
-		. header
-		. merge(
-			{
-				"world": world.name,
-				"width": copy.region.size.x,
-				"height": copy.region.size.y,
-				"position": [copy.region.position.x, copy.region.position.y],
-				"transform": _numbers_of(copy.transform),
-				"fill": copy.empty_class,
-				"replace": true,
-				"owned": true,
-			}
-		)
-	)
-	if not copy.classes.is_empty():
-		var shape: String = "%dx%d" % [copy.region.size.y, copy.region.size.x]
-		made.add_array("classes", "u8", shape, copy.classes)
-	_send(made, _take_world_reply.bind(world))
-	if not copy.blobs.is_empty():
-		_send(_make_tiles(copy), _take_world_reply.bind(world))
-	for name: String in copy.profiles:
-		_send_profile(world, name, copy.profiles[name])
-	if copy.edit_cells.is_empty():
-		# Whatever it is, its reply says that all before it is done.
-		var info: Message = Message.new("world_info")
-		info.header["world"] = world.name
-		_send(info, _take_world_ready.bind(world))
-	else:
-		var edit: Message = _make_edit(world, copy.edit_cells, copy.edit_classes, copy.edit_scales)
-		_send(edit, _take_world_ready.bind(world))
+	_worlds.put(world)
 
 
 func drop_world(world: WorldState) -> void:
-	if _is_held(world, drop_world.bind(world)):
-		return
-	var message: Message = Message.new("world_delete")
-	message.header["world"] = world.name
-	_send(message, _ignore)
+	_worlds.drop(world)
 
 
 func edit_cells(
 	world: WorldState, cells: PackedInt32Array, classes: PackedByteArray, scales: PackedFloat32Array
 ) -> void:
-	if not _is_held(world, edit_cells.bind(world, cells, classes, scales)):
-		_send(
-			_make_edit(world, cells, classes, scales), _take_edit_reply.bind(world, cells, classes)
-		)
+	_worlds.edit(world, cells, classes, scales)
 
 
 func set_profile(world: WorldState, name: String, costs: PackedFloat32Array) -> void:
-	if not _is_held(world, set_profile.bind(world, name, costs)):
-		_send_profile(world, name, costs)
+	_worlds.set_profile(world, name, costs)
 
 
-func _send_profile(world: WorldState, name: String, costs: PackedFloat32Array) -> void:
-	var message: Message = Message.new("profile_set")
-	message.header["world"] = world.name
-	message.header["profile"] = name
-	message.add_array("costs", "f32", "256", costs.to_byte_array())
-	_send(message, _take_world_reply.bind(world))
+## Waits for threads; nothing but take_unanswered and its like may be called after it.
+func close() -> void:
+	_worlds.close()
+
+
+func poll(deadline_usec: int) -> void:
+	while not _arrived.is_empty():
+		var rows: BatchRows = _arrived[0]
+		if not _take_rows(rows, deadline_usec):
+			return
+		_arrived.pop_front()
+		if not rows.has_more():
+			_end_request(rows.id, NavServerPathResult.Status.FAILED, _LEFT_OUT)
+	for preparation: WorldPreparation in _worlds.take_prepared():
+		find_paths(preparation.jobs)
+		for batch: AgentBatch in preparation.batches:
+			find_batch(batch)
+
+
+func flush() -> void:
+	for id: int in _cancelled:
+		var message: Message = Message.new("cancel")
+		message.header["target"] = id
+		var rows: PackedInt32Array = _cancelled[id]
+		message.add_array("rows", "u32", str(rows.size()), rows.to_byte_array())
+		_requests.send(message)
+	_cancelled.clear()
+	if not _unwatched.is_empty():
+		var message: Message = Message.new("unwatch")
+		message.add_array("watches", "u32", str(_unwatched.size()), _unwatched.to_byte_array())
+		_requests.send(message)
+		_unwatched.clear()
 
 
 func find_paths(jobs: Array[PathJob]) -> void:
 	var groups: Dictionary[Array, Array] = {}
 	for job: PathJob in jobs:
-		if job.is_over():
-			continue
-		if job.world in _preparations:
-			_preparations[job.world].jobs.append(job)
-			continue
-		if not job.world.region.has_point(job.start):
-			job.answer(make_result(NavServerPathResult.Status.START_BLOCKED))
-			continue
-		if not job.world.region.has_point(job.goal):
-			job.answer(make_result(NavServerPathResult.Status.GOAL_BLOCKED))
+		if job.is_over() or _is_kept_for_later(job) or _is_outside(job):
 			continue
 		if not job.blocked_cells.is_empty():
 			_ask_one(job)
@@ -189,59 +125,88 @@ func find_paths(jobs: Array[PathJob]) -> void:
 				_ask_many(part)
 
 
+func find_batch(batch: AgentBatch) -> void:
+	var preparation: WorldPreparation = _worlds.get_preparation(batch.world)
+	if preparation != null:
+		preparation.batches.append(batch)
+		return
+	var message: Message = _make_question(
+		"batch", batch.world, batch.profile_name, batch.allow_partial, batch.watch
+	)
+	message.header["size"] = batch.size
+	message.header["parts"] = true
+	var count: String = str(batch.get_count())
+	message.add_array("starts", "i32", count + "x2", batch.starts.to_byte_array())
+	message.add_array("goals", "i32", count + "x2", batch.goals.to_byte_array())
+	message.add_array("agents", "i64", count, batch.numbers.to_byte_array())
+	batch.id = _requests.send(message, _take_batch)
+	_batches[batch.id] = batch
+
+
+func find_reachable(job: ReachableJob) -> void:
+	var message: Message = Message.new("reachable")
+	message.header["world"] = job.world.name
+	message.header["start"] = [job.start.x, job.start.y]
+	message.header["budget"] = job.budget
+	message.header["profile"] = job.profile
+	message.header["diagonal_mode"] = job.world.diagonal_mode
+	message.header["size"] = job.size
+	_reachable[_requests.send(message, _take_reachable)] = job
+
+
 func cancel(job: PathJob) -> void:
-	if job not in _places:
-		if job.world in _preparations and not job.is_over():
-			job.answer(make_result(NavServerPathResult.Status.CANCELLED))
-		return
-	var message: Message = Message.new("cancel")
-	message.header["target"] = _places[job].x
-	if _jobs[_places[job].x].size() > 1:
-		var rows: PackedInt32Array = PackedInt32Array([_places[job].y])
-		message.add_array("rows", "u32", "1", rows.to_byte_array())
-	_send(message, _ignore)
+	if job in _places:
+		_note_cancelled(_places[job].x, _places[job].y)
+	elif _worlds.get_preparation(job.world) != null and not job.is_over():
+		job.answer(NavServerPathResult.of_number(NavServerPathResult.Status.CANCELLED))
 
 
-func unwatch(job: PathJob) -> void:
-	_watched_here.remove(job)
-	if job not in _watches:
-		return
-	var watch: int = _watches[job]
-	_watches.erase(job)
-	_watched.erase(watch)
-	var message: Message = Message.new("unwatch")
-	message.add_array("watches", "u32", "1", PackedInt32Array([watch]).to_byte_array())
-	_send(message, _ignore)
+func cancel_row(batch: AgentBatch, row: int) -> void:
+	if batch.id in _batches:
+		_note_cancelled(batch.id, row)
+
+
+func unwatch(number: int) -> void:
+	if _watchers.erase(number):
+		_unwatched.append(number)
 
 
 func take_unanswered() -> Array[PathJob]:
 	var jobs: Array[PathJob] = _places.keys()
-	for world: WorldState in _preparations:
-		jobs.append_array(_preparations[world].jobs)
-		_preparations[world].jobs.clear()
+	for preparation: WorldPreparation in _worlds.get_preparations():
+		jobs.append_array(preparation.jobs)
+		preparation.jobs.clear()
 	_places.clear()
-	_batches.clear()
+	_arrived.clear()
 	_jobs.clear()
-	_handlers.clear()
+	_requests.clear()
 	return jobs
 
 
+func take_unanswered_agents() -> Array[NavServerAgent2D]:
+	var agents: Array[NavServerAgent2D] = []
+	for preparation: WorldPreparation in _worlds.get_preparations():
+		for batch: AgentBatch in preparation.batches:
+			agents.append_array(batch.get_waiting())
+		preparation.batches.clear()
+	for id: int in _batches:
+		agents.append_array(_batches[id].get_waiting())
+	_batches.clear()
+	return agents
+
+
 func get_capabilities() -> PackedStringArray:
-	return _session.capabilities
+	return _requests.get_capabilities()
 
 
 ## Takes a reply of the session.
 func take_reply(reply: Message) -> void:
-	var id: int = reply.get_integer("id")
-	var handler: Callable = _handlers.get(id, _ignore)
-	if not reply.get_flag("more"):
-		_handlers.erase(id)
-	handler.call(reply)
+	_requests.take_reply(reply)
 
 
 ## Tells whether every answer that came is handed on.
 func is_idle() -> bool:
-	return _batches.is_empty() and _preparations.is_empty()
+	return _arrived.is_empty() and _worlds.get_preparations().is_empty()
 
 
 ## Takes the event path_invalid.
@@ -249,181 +214,111 @@ func take_path_invalid(event: Message) -> void:
 	var watches: PackedInt32Array = event.get_int32s("watches", "u32")
 	var indices: PackedInt32Array = event.get_int32s("indices", "u32")
 	for at: int in mini(watches.size(), indices.size()):
-		var watch: int = watches[at] & 0xffff_ffff
-		if watch in _watched:
-			var job: PathJob = _watched[watch]
-			_watched.erase(watch)
-			_watches.erase(job)
-			job.invalidate(indices[at])
+		_tell_broken(watches[at] & 0xffff_ffff, indices[at])
 
 
 ## Ends all watches without a word; the server knows none of them.
 func forget_watches() -> void:
-	_watched.clear()
-	_watches.clear()
-	_watched_here.clear()
+	_watchers.clear()
+	_unwatched.clear()
 
 
-static func _numbers_of(transform: Transform2D) -> Array:
-	return [
-		transform.x.x,
-		transform.y.x,
-		transform.origin.x,
-		transform.x.y,
-		transform.y.y,
-		transform.origin.y
-	]
+func _is_kept_for_later(job: PathJob) -> bool:
+	var preparation: WorldPreparation = _worlds.get_preparation(job.world)
+	if preparation != null:
+		preparation.jobs.append(job)
+	return preparation != null
 
 
-func _send(message: Message, handler: Callable) -> int:
-	var id: int = _session.request(message)
-	_handlers[id] = handler
-	return id
+func _is_outside(job: PathJob) -> bool:
+	var status: NavServerPathResult.Status = NavServerPathResult.Status.FOUND
+	if not job.world.region.has_point(job.start):
+		status = NavServerPathResult.Status.START_BLOCKED
+	elif not job.world.region.has_point(job.goal):
+		status = NavServerPathResult.Status.GOAL_BLOCKED
+	if status != NavServerPathResult.Status.FOUND:
+		job.answer(NavServerPathResult.of_number(status))
+	return job.is_over()
 
 
-func _make_tiles(world: WorldState) -> Message:
-	var message: Message = Message.new("world_tiles")
-	message.header["world"] = world.name
-	message.header["empty_class"] = world.empty_class
-	var tiles: PackedByteArray = PackedByteArray()
-	var sizes: PackedInt32Array = PackedInt32Array()
-	for blob: PackedByteArray in world.blobs:
-		tiles.append_array(blob)
-		sizes.append(blob.size())
-	var table: PackedByteArray = PackedByteArray()
-	table.resize(2 * world.tile_table.size())
-	for index: int in world.tile_table.size():
-		table.encode_u16(2 * index, world.tile_table[index])
-	message.add_array("tiles", "u8", str(tiles.size()), tiles)
-	message.add_array("sizes", "u32", str(sizes.size()), sizes.to_byte_array())
-	message.add_array("table", "u16", "%dx6" % floori(world.tile_table.size() / 6.0), table)
-	return message
-
-
-func _make_edit(
-	world: WorldState, cells: PackedInt32Array, classes: PackedByteArray, scales: PackedFloat32Array
-) -> Message:
-	var message: Message = Message.new("world_edit")
-	message.header["world"] = world.name
-	message.add_cells("cells", cells)
-	message.add_array("class_ids", "u8", str(classes.size()), classes)
-	message.add_array("scales", "f32", str(scales.size()), scales.to_byte_array())
-	return message
+func _note_cancelled(id: int, row: int) -> void:
+	if id not in _cancelled:
+		_cancelled[id] = PackedInt32Array()
+	_cancelled[id].append(row)
 
 
 func _ask_one(job: PathJob) -> void:
-	var message: Message = _make_question("path", job)
+	var message: Message = _make_question(
+		"path", job.world, job.profile, job.allow_partial, job.watch
+	)
 	message.header["start"] = [job.start.x, job.start.y]
 	message.header["goal"] = [job.goal.x, job.goal.y]
 	message.header["size"] = job.size
 	message.header["priority"] = job.priority
 	if job.deadline_msec > 0.0:
 		message.header["deadline_ms"] = job.deadline_msec
-	if job.agent >= 0:
-		message.header["agent"] = job.agent
 	if not job.blocked_cells.is_empty():
 		message.add_cells("blocked_cells", job.blocked_cells)
-	var id: int = _send(message, _take_path)
+	var id: int = _requests.send(message, _take_path)
 	_jobs[id] = [job]
 	_places[job] = Vector2i(id, 0)
 
 
 func _ask_many(jobs: Array[PathJob]) -> void:
-	var message: Message = _make_question("batch", jobs[0])
+	var message: Message = _make_question(
+		"batch", jobs[0].world, jobs[0].profile, jobs[0].allow_partial, jobs[0].watch
+	)
 	message.header["parts"] = true
 	var starts: PackedInt32Array = PackedInt32Array()
 	var goals: PackedInt32Array = PackedInt32Array()
 	var sizes: PackedByteArray = PackedByteArray()
 	var priorities: PackedByteArray = PackedByteArray()
 	var deadlines: PackedFloat32Array = PackedFloat32Array()
-	var agents: PackedInt64Array = PackedInt64Array()
 	for job: PathJob in jobs:
 		starts.append_array([job.start.x, job.start.y])
 		goals.append_array([job.goal.x, job.goal.y])
 		sizes.append(job.size)
 		priorities.append(job.priority & 0xff)
 		deadlines.append(job.deadline_msec)
-		agents.append(job.agent)
 	var count: String = str(jobs.size())
 	message.add_cells("starts", starts)
 	message.add_cells("goals", goals)
 	message.add_array("sizes", "u8", count, sizes)
 	message.add_array("priorities", "i8", count, priorities)
 	message.add_array("deadlines", "f32", count, deadlines.to_byte_array())
-	message.add_array("agents", "i64", count, agents.to_byte_array())
-	var id: int = _send(message, _take_batch)
+	var id: int = _requests.send(message, _take_batch)
 	_jobs[id] = jobs
 	for row: int in jobs.size():
 		_places[jobs[row]] = Vector2i(id, row)
 
 
-func _make_question(type: String, job: PathJob) -> Message:
+func _make_question(
+	type: String, world: WorldState, profile: String, allow_partial: bool, watch: bool
+) -> Message:
 	var message: Message = Message.new(type)
-	message.header["world"] = job.world.name
-	message.header["profile"] = job.profile
-	message.header["diagonal_mode"] = job.world.diagonal_mode
-	message.header["allow_partial"] = job.allow_partial
-	if job.watch and _is_watch_offered():
+	message.header["world"] = world.name
+	message.header["profile"] = profile
+	message.header["diagonal_mode"] = world.diagonal_mode
+	message.header["allow_partial"] = allow_partial
+	if watch:
 		message.header["watch"] = true
 	return message
-
-
-func _is_watch_offered() -> bool:
-	return "watch" in _session.capabilities
-
-
-func _ignore(_reply: Message) -> void:
-	pass
-
-
-static func _say_error(reply: Message) -> String:
-	return (
-		"%s: %s %s; %s"
-		% [
-			reply.get_text("field"),
-			reply.get_text("value"),
-			reply.get_text("problem"),
-			reply.get_text("remedy"),
-		]
-	)
-
-
-func _take_world_reply(reply: Message, world: WorldState) -> void:
-	if reply.get_text("status") == "error":
-		world.refused.emit(_say_error(reply))
-
-
-func _take_world_ready(reply: Message, world: WorldState) -> void:
-	if reply.get_text("status") == "error":
-		world.refused.emit(_say_error(reply))
-	else:
-		world.arrived.emit(reply.get_integer("version"))
-
-
-func _take_edit_reply(
-	reply: Message, world: WorldState, cells: PackedInt32Array, classes: PackedByteArray
-) -> void:
-	if reply.get_text("status") == "error":
-		world.refused.emit(_say_error(reply))
-	else:
-		world.edited.emit(reply.get_integer("version"), cells)
-		_watched_here.note_edit(world, cells, classes)
 
 
 func _take_path(reply: Message) -> void:
 	var id: int = reply.get_integer("id")
 	var status: int = _STATUSES.find(reply.get_text("status"))
 	if status < 0:
-		fail_all(id, _say_error(reply))
+		_end_request(id, NavServerPathResult.Status.FAILED, SidecarRequests.say_error(reply))
 		return
-	var result: NavServerPathResult = make_result(status)
+	var result: NavServerPathResult = NavServerPathResult.of_number(status)
 	result.map_version = reply.get_integer("version")
 	result.source = maxi(0, _SOURCES.find(reply.get_text("source"))) as NavServerPathResult.Source
 	if result.has_path():
 		result.cost = reply.get_number("cost", INF)
 		result.path_length = reply.get_number("length", INF)
 		result.path = reply.get_vectors("points")
-	answer(id, 0, result, reply.get_integer("watch"))
+	_take_row(0, result, reply.get_integer("watch"), id)
 	_jobs.erase(id)
 
 
@@ -432,26 +327,25 @@ func _take_batch(reply: Message) -> void:
 	if reply.get_text("status") != "ok":
 		var status: int = _STATUSES.find(reply.get_text("status"))
 		if status >= 0:
-			_end_all(id, make_result(status))
+			_end_request(id, NavServerPathResult.of_number(status).status, "")
 		else:
-			fail_all(id, _say_error(reply))
+			_end_request(id, NavServerPathResult.Status.FAILED, SidecarRequests.say_error(reply))
 		return
-	var rows: BatchRows = BatchRows.new(id, reply)
+	var rows: BatchRows = BatchRows.new(reply)
 	if rows.is_whole:
-		_batches.append(rows)
+		_arrived.append(rows)
 	else:
-		fail_all(id, "batch: the reply's arrays differ in length; update addon or server")
+		_end_request(id, NavServerPathResult.Status.FAILED, _UNEVEN)
 
 
-## Makes a result of a status by its number.
-func make_result(status: int) -> NavServerPathResult:
-	if status >= NavServerPathResult.Status.FAILED:
-		return NavServerPathResult.without_path(NavServerPathResult.Status.FAILED, _REMOVED)
-	return NavServerPathResult.without_path(status as NavServerPathResult.Status)
+func _take_rows(rows: BatchRows, deadline_usec: int) -> bool:
+	if rows.id in _batches:
+		return rows.take_agent_rows(_batches[rows.id], _watchers, _unwatched, deadline_usec)
+	return rows.take_rows(_take_row.bind(rows.id), deadline_usec)
 
 
 ## Answers one job of a request.
-func answer(id: int, row: int, result: NavServerPathResult, watch: int) -> void:
+func _take_row(row: int, result: NavServerPathResult, watch: int, id: int) -> void:
 	var jobs: Array = _jobs.get(id, [])
 	if row < 0 or row >= jobs.size():
 		return
@@ -459,113 +353,33 @@ func answer(id: int, row: int, result: NavServerPathResult, watch: int) -> void:
 	if not _places.erase(job):
 		return
 	if watch != 0 and job.watch:
-		_watched[watch & 0xffff_ffff] = job
-		_watches[job] = watch & 0xffff_ffff
-	elif job.watch and result.has_path() and not _is_watch_offered():
-		_watched_here.add(job, result.path)
+		_watchers[watch] = job
+		job.watch_number = watch
 	job.answer(result)
 
 
 ## Answers what a request has not answered yet.
-func fail_all(id: int, reason: String) -> void:
-	_end_all(id, NavServerPathResult.without_path(NavServerPathResult.Status.FAILED, reason))
-
-
-## Ends what a request has not answered yet; each job gets a result of its own.
-func _end_all(id: int, result: NavServerPathResult) -> void:
+func _end_request(id: int, status: NavServerPathResult.Status, reason: String) -> void:
+	if id in _batches:
+		var batch: AgentBatch = _batches[id]
+		_batches.erase(id)
+		batch.answer_rest(status, reason)
 	var jobs: Array = _jobs.get(id, [])
 	_jobs.erase(id)
 	for job: PathJob in jobs:
 		if _places.erase(job):
-			job.answer(NavServerPathResult.without_path(result.status, result.reason))
+			job.answer(NavServerPathResult.without_path(status, reason))
 
 
-## The rows of a reply to a batch, handed on as there is time.
-class BatchRows:
-	extends RefCounted
-
-	## Whether all arrays are there in the length that they ought to have.
-	var is_whole: bool
-
-	var _id: int
-	var _next: int = 0
-	var _more: bool
-	var _rows: PackedInt32Array
-	var _statuses: PackedByteArray
-	var _sources: PackedByteArray
-	var _versions: PackedInt32Array
-	var _costs: PackedFloat64Array
-	var _lengths: PackedFloat64Array
-	var _offsets: PackedInt32Array
-	var _points: PackedVector2Array
-	var _watches: PackedInt32Array
-
-	func _init(id: int, reply: Message) -> void:
-		_id = id
-		_more = reply.get_flag("more")
-		_statuses = reply.get_bytes("statuses")
-		_rows = reply.get_int32s("rows", "u32")
-		if not reply.has_array("rows", "u32"):
-			_rows = PackedInt32Array(range(_statuses.size()))
-		_sources = reply.get_bytes("sources")
-		_versions = reply.get_int32s("versions", "u32")
-		_costs = reply.get_float64s("costs")
-		_lengths = reply.get_float64s("lengths")
-		_offsets = reply.get_int32s("offsets", "u32")
-		_points = reply.get_vectors("points")
-		_watches = reply.get_int32s("watches", "u32")
-		var sizes: Array[int] = [_rows.size(), _sources.size(), _versions.size()]
-		sizes.append_array([_costs.size(), _lengths.size(), _offsets.size() - 1])
-		is_whole = sizes.min() >= _statuses.size()
-
-	## Hands rows to [param backend] until the deadline; true once all are handed on.
-	func take_rows(backend: RefCounted, deadline_usec: int) -> bool:
-		while _next < _statuses.size():
-			# An answer may ask again and so come here again.
-			_next += 1
-			_take_row(backend, _next - 1)
-			if Time.get_ticks_usec() > deadline_usec and _next < _statuses.size():
-				return false
-		if not _more:
-			backend.call("fail_all", _id, "batch: the server left this row out; update it")
-		return true
-
-	func _take_row(backend: RefCounted, index: int) -> void:
-		var result: NavServerPathResult = backend.call("make_result", _statuses[index])
-		result.map_version = _versions[index] & 0xffff_ffff
-		result.source = clampi(_sources[index], 0, 5) as NavServerPathResult.Source
-		result.cost = _costs[index]
-		result.path_length = _lengths[index]
-		if result.has_path():
-			result.path = _points.slice(_offsets[index], _offsets[index + 1])
-		var watch: int = _watches[index] if index < _watches.size() else 0
-		backend.call("answer", _id, _rows[index], result, watch)
-
-
-## A world whose cells are being numbered on another thread, and what has to wait for that.
-class Preparation:
-	extends RefCounted
-
-	## The world; its classes are there when this is over.
-	var world: WorldState
-	## What else was asked of the world, in order.
-	var held: Array[Callable] = []
-	## Jobs in the world; they may wait for all that is held.
-	var jobs: Array[PathJob] = []
-
-	var _task: int
-
-	func _init(the_world: WorldState) -> void:
-		world = the_world
-		_task = WorkerThreadPool.add_task(_run, false, "navserver layout")
-
-	func is_over() -> bool:
-		return WorkerThreadPool.is_task_completed(_task)
-
-	## The pool wants each task waited for.
-	func finish() -> void:
-		WorkerThreadPool.wait_for_task_completion(_task)
-
-	func _run() -> void:
-		world.classes = TileTable.read_classes(world)
-		world.blobs.clear()
+func _take_reachable(reply: Message) -> void:
+	var id: int = reply.get_integer("id")
+	var job: ReachableJob = _reachable.get(id)
+	_reachable.erase(id)
+	if job == null:
+		return
+	var cells: PackedInt32Array = reply.get_int32s("cells")
+	var costs: PackedFloat64Array = reply.get_float64s("costs")
+	var found: Dictionary[Vector2i, float] = {}
+	for index: int in mini(costs.size(), floori(cells.size() / 2.0)):
+		found[Vector2i(cells[2 * index], cells[2 * index + 1])] = costs[index]
+	job.answer(found)

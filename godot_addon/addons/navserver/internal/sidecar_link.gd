@@ -120,6 +120,9 @@ func poll(deadline_usec: int) -> void:
 	if not _is_attached:
 		_look_again()
 		return
+	# What has arrived before comes first, however much there is.
+	if backend != null:
+		backend.poll(deadline_usec)
 	_transport.poll()
 	_exchange(deadline_usec)
 	if state != State.OFF:
@@ -155,7 +158,7 @@ func _detach() -> void:
 func flush() -> void:
 	if state == State.READY:
 		_send_requests()
-		_transport.poll()
+		_transport.flush()
 
 
 ## Tells whether there is a server at the other end, be it compiling.

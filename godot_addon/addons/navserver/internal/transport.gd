@@ -72,6 +72,12 @@ func poll(budget: int = DEFAULT_BUDGET) -> void:
 			_close("nobody listens there" if nobody else "the peer closed the connection")
 
 
+## Sends what is queued, as far as the system takes it, and at most [param budget] bytes.
+func flush(budget: int = DEFAULT_BUDGET) -> void:
+	if state == State.OPEN:
+		_send(budget)
+
+
 ## Returns the frames of the next message that arrived; none if there is none.
 func next_message() -> Array[PackedByteArray]:
 	if _connection == null:
@@ -108,7 +114,6 @@ func _close(why: String, by_refusal: bool = false) -> void:
 func _exchange(budget: int) -> void:
 	if state == State.CONNECTING:
 		_stream.set_no_delay(true)
-	_send(budget)
 	_receive(budget)
 	if state == State.CONNECTING:
 		# There are no messages before the handshake is over, only its own steps.
@@ -147,7 +152,9 @@ func _send(budget: int) -> void:
 		return
 	_unsent.append_array(_connection.take_outgoing())
 	while budget > 0 and not _unsent.is_empty():
-		var chunk: PackedByteArray = _unsent[0].slice(_sent, _sent + mini(_CHUNK, budget))
+		var chunk: PackedByteArray = _unsent[0]
+		if _sent > 0 or chunk.size() > mini(_CHUNK, budget):
+			chunk = chunk.slice(_sent, _sent + mini(_CHUNK, budget))
 		var answer: Array = _stream.put_partial_data(chunk)
 		var error: Error = answer[0]
 		var count: int = answer[1]

@@ -24,6 +24,8 @@ static var _made: int = 0
 
 ## Names the world; no other one has it.
 var name: String = ""
+## Whether its layers are read and it was handed over; what is asked of it waits until then.
+var is_read: bool = false
 ## The cells, of the layout within.
 var region: Rect2i = Rect2i()
 ## From a cell to its centre, in the map's own coordinates.

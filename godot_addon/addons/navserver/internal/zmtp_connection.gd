@@ -40,6 +40,8 @@ var _password: String
 var _incoming: PackedByteArray = PackedByteArray()
 var _at: int = 0
 var _outgoing: Array[PackedByteArray] = []
+# Whether more may be appended to the last part of it.
+var _may_join: bool = false
 # The frames of a message that is not whole yet.
 var _frames: Array[PackedByteArray] = []
 var _frames_size: int = 0
@@ -103,6 +105,7 @@ func send_message(frames: Array[PackedByteArray]) -> Error:
 func take_outgoing() -> Array[PackedByteArray]:
 	var taken: Array[PackedByteArray] = _outgoing
 	_outgoing = []
+	_may_join = false
 	return taken
 
 
@@ -118,6 +121,7 @@ func _end(final: State, why: String) -> void:
 	_at = 0
 	_frames.clear()
 	_outgoing.clear()
+	_may_join = false
 
 
 static func _make_greeting() -> PackedByteArray:
@@ -287,9 +291,15 @@ func _queue_frame(flags: int, body: PackedByteArray) -> void:
 		for index: int in range(8, 0, -1):
 			head[index] = length & 0xff
 			length >>= 8
-	if body.size() < _COMPACT_SIZE:
-		head.append_array(body)
-		_outgoing.append(head)
+	_queue(head, true)
+	_queue(body, false)
+
+
+## Queues bytes. Small ones join those before them, since the system is called for each part; what
+## is not ours is never written to.
+func _queue(bytes: PackedByteArray, is_ours: bool) -> void:
+	if _may_join and _outgoing[-1].size() + bytes.size() < _COMPACT_SIZE:
+		_outgoing[-1].append_array(bytes)
 	else:
-		_outgoing.append(head)
-		_outgoing.append(body)
+		_outgoing.append(bytes)
+		_may_join = is_ours

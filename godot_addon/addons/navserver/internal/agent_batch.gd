@@ -1,0 +1,147 @@
+extends RefCounted
+## The paths that agents of one kind ask for in one frame, a row for each of them.
+##
+## Agents are many and alike, so they share what a [code]path_job.gd[/code] holds for one path.
+
+const WorldState := preload("world_state.gd")
+
+## The map that is asked.
+var map: NavServerMap2D
+## Who walks; null for the profile that every map has.
+var profile: NavServerProfile
+## Whether paths to the nearest cell will do.
+var allow_partial: bool
+## Whether to tell agents when their paths break.
+var watch: bool
+## The world, once the rows are complete.
+var world: WorldState = null
+## Name of the profile in the world.
+var profile_name: String = WorldState.DEFAULT_PROFILE
+## Side of the bodies in cells.
+var size: int = 1
+## Cells of the world, x and y of each row.
+var starts: PackedInt32Array = PackedInt32Array()
+## As [member starts].
+var goals: PackedInt32Array = PackedInt32Array()
+## Names the agents, so that a newer row of one takes the place of an older.
+var numbers: PackedInt64Array = PackedInt64Array()
+## From the map's coordinates to global ones.
+var to_global: Transform2D = Transform2D.IDENTITY
+## What the backend calls the batch; -1 as long as it has none.
+var id: int = -1
+
+# Who waits for a row; null once it is answered or taken back.
+var _agents: Array[NavServerAgent2D] = []
+var _from: PackedVector2Array = PackedVector2Array()
+var _to: PackedVector2Array = PackedVector2Array()
+var _to_cell: Callable = Callable()
+
+
+## Begins a batch without rows.
+func _init(
+	the_map: NavServerMap2D, the_profile: NavServerProfile, may_be_partial: bool, is_watched: bool
+) -> void:
+	map = the_map
+	profile = the_profile
+	allow_partial = may_be_partial
+	watch = is_watched
+
+
+## Tells whether such a path belongs here.
+func is_for(
+	the_map: NavServerMap2D, the_profile: NavServerProfile, may_be_partial: bool, is_watched: bool
+) -> bool:
+	return (
+		map == the_map
+		and profile == the_profile
+		and allow_partial == may_be_partial
+		and watch == is_watched
+	)
+
+
+## Adds a row, in global coordinates; returns its number.
+func add(agent: NavServerAgent2D, from: Vector2, to: Vector2) -> int:
+	_agents.append(agent)
+	_from.append(from)
+	_to.append(to)
+	return _agents.size() - 1
+
+
+## Returns how many rows there are, answered or not.
+func get_count() -> int:
+	return _agents.size()
+
+
+## Returns the agents that still wait.
+func get_waiting() -> Array[NavServerAgent2D]:
+	return _agents.filter(func(agent: NavServerAgent2D) -> bool: return agent != null)
+
+
+## Turns the rows into cells: [param to_cells] goes from global coordinates to cells, whose centres
+## are whole numbers.
+func settle(
+	the_world: WorldState, to_cells: Transform2D, from_map: Transform2D, to_cell: Callable
+) -> void:
+	world = the_world
+	to_global = from_map
+	_to_cell = to_cell
+	if profile != null:
+		size = profile.size
+	starts = _cells_of(to_cells * _from)
+	goals = _cells_of(to_cells * _to)
+	numbers.resize(_agents.size())
+	for row: int in _agents.size():
+		numbers[row] = _agents[row].get_instance_id() if _agents[row] != null else -1
+	for row: int in _agents.size():
+		if not world.region.has_point(Vector2i(starts[2 * row], starts[2 * row + 1])):
+			answer_without_path(row, NavServerPathResult.Status.START_BLOCKED)
+		elif not world.region.has_point(Vector2i(goals[2 * row], goals[2 * row + 1])):
+			answer_without_path(row, NavServerPathResult.Status.GOAL_BLOCKED)
+
+
+## Takes a row back; its agent hears no more of it.
+func take_back(row: int) -> void:
+	_agents[row] = null
+
+
+## Returns who waits for a row; null if nobody does.
+func get_agent(row: int) -> NavServerAgent2D:
+	return _agents[row] if row >= 0 and row < _agents.size() else null
+
+
+## Returns who waits for a row, who has it from now on; null if nobody does.
+func take(row: int) -> NavServerAgent2D:
+	if row < 0 or row >= _agents.size():
+		return null
+	var agent: NavServerAgent2D = _agents[row]
+	_agents[row] = null
+	return agent
+
+
+## Hands on an answer, in the map's coordinates.
+func answer(row: int, result: NavServerPathResult, watch_number: int = 0) -> void:
+	var agent: NavServerAgent2D = take(row)
+	if agent != null:
+		result.localize(to_global, _to_cell)
+		agent.take_answer(result, watch_number)
+
+
+## Answers one row.
+func answer_without_path(row: int, status: NavServerPathResult.Status, reason: String = "") -> void:
+	answer(row, NavServerPathResult.without_path(status, reason))
+
+
+## Answers what has no answer yet.
+func answer_rest(status: NavServerPathResult.Status, reason: String = "") -> void:
+	for row: int in _agents.size():
+		answer_without_path(row, status, reason)
+
+
+static func _cells_of(points: PackedVector2Array) -> PackedInt32Array:
+	var cells: PackedInt32Array = PackedInt32Array()
+	cells.resize(2 * points.size())
+	for index: int in points.size():
+		var point: Vector2 = points[index].round()
+		cells[2 * index] = int(point.x)
+		cells[2 * index + 1] = int(point.y)
+	return cells

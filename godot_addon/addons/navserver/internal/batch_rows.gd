@@ -1,0 +1,112 @@
+extends RefCounted
+## The rows of a reply to a batch of paths, handed on as there is time.
+
+const AgentBatch := preload("agent_batch.gd")
+const Message := preload("message.gd")
+
+## Whether all arrays are there in the length that they ought to have.
+var is_whole: bool
+## The request that is answered.
+var id: int
+
+var _next: int = 0
+var _more: bool
+var _rows: PackedInt32Array
+var _statuses: PackedByteArray
+var _sources: PackedByteArray
+var _versions: PackedInt32Array
+var _costs: PackedFloat64Array
+var _lengths: PackedFloat64Array
+var _offsets: PackedInt32Array
+var _points: PackedVector2Array
+var _watches: PackedInt32Array
+
+
+## Reads a reply.
+func _init(reply: Message) -> void:
+	id = reply.get_integer("id")
+	_more = reply.get_flag("more")
+	_statuses = reply.get_bytes("statuses")
+	_rows = reply.get_int32s("rows", "u32")
+	if not reply.has_array("rows", "u32"):
+		_rows = PackedInt32Array(range(_statuses.size()))
+	_sources = reply.get_bytes("sources")
+	_versions = reply.get_int32s("versions", "u32")
+	_costs = reply.get_float64s("costs")
+	_lengths = reply.get_float64s("lengths")
+	_offsets = reply.get_int32s("offsets", "u32")
+	_points = reply.get_vectors("points")
+	_watches = reply.get_int32s("watches", "u32")
+	var sizes: Array[int] = [_rows.size(), _sources.size(), _versions.size()]
+	sizes.append_array([_costs.size(), _lengths.size(), _offsets.size() - 1])
+	is_whole = sizes.min() >= _statuses.size()
+
+
+## Hands rows to [param take] until the deadline: row, result, and number of the watch or 0. True
+## once all are handed on.
+func take_rows(take: Callable, deadline_usec: int) -> bool:
+	while _next < _statuses.size():
+		# An answer may ask again and so come here again.
+		var index: int = _next
+		_next += 1
+		var watch: int = _watches[index] & 0xffff_ffff if index < _watches.size() else 0
+		take.call(_rows[index], _make_result(index), watch)
+		if Time.get_ticks_usec() > deadline_usec and _next < _statuses.size():
+			return false
+	return true
+
+
+## Hands rows to the agents of a batch until the deadline, as [method take_rows] does. Who is told
+## when a path breaks goes into [param watchers]; watches that nobody wants, into
+## [param unwatched].
+func take_agent_rows(
+	batch: AgentBatch,
+	watchers: Dictionary[int, Object],
+	unwatched: PackedInt32Array,
+	deadline_usec: int
+) -> bool:
+	if _next == 0:
+		_points = batch.to_global * _points
+	while _next < _statuses.size():
+		var index: int = _next
+		_next += 1
+		var watch: int = _watches[index] & 0xffff_ffff if index < _watches.size() else 0
+		var agent: NavServerAgent2D = batch.take(_rows[index])
+		if agent == null:
+			# It has asked again, or is gone.
+			if watch != 0:
+				unwatched.append(watch)
+			continue
+		if watch != 0:
+			watchers[watch] = agent
+		if _statuses[index] <= NavServerPathResult.Status.PARTIAL:
+			agent.take_path(
+				_points.slice(_offsets[index], _offsets[index + 1]),
+				watch,
+				_statuses[index] as NavServerPathResult.Status,
+				clampi(_sources[index], 0, 5) as NavServerPathResult.Source,
+				_costs[index],
+				_lengths[index],
+				_versions[index] & 0xffff_ffff
+			)
+		else:
+			agent.take_answer(_make_result(index), watch)
+		if Time.get_ticks_usec() > deadline_usec and _next < _statuses.size():
+			return false
+	return true
+
+
+## Tells whether another reply has more rows.
+func has_more() -> bool:
+	return _more
+
+
+func _make_result(index: int) -> NavServerPathResult:
+	var result: NavServerPathResult = NavServerPathResult.of_number(_statuses[index])
+	result.map_version = _versions[index] & 0xffff_ffff
+	result.source = clampi(_sources[index], 0, 5) as NavServerPathResult.Source
+	if result.has_path():
+		result.cost = _costs[index]
+		result.path_length = _lengths[index]
+		result.path = _points.slice(_offsets[index], _offsets[index + 1])
+	return result

@@ -1,0 +1,263 @@
+extends RefCounted
+## What a NavServerMap2D makes of its layers and of code, and hands to whoever finds the paths.
+##
+## A map that is read within a moment is there at once; a larger one takes some frames, and what is
+## asked of it waits.
+
+const AgentBatch := preload("agent_batch.gd")
+const Overrides := preload("overrides.gd")
+const PathJob := preload("path_job.gd")
+const TileLayout := preload("tile_layout.gd")
+const TileReader := preload("tile_reader.gd")
+const TileTable := preload("tile_table.gd")
+const WorldState := preload("world_state.gd")
+
+# At most so much of a frame goes to reading; one layer may take more.
+const _READING_USEC: int = 1000
+# So many cells are read at once by whoever asks before the first frame has ended.
+const _SMALL: int = 1 << 14
+
+## The world as the backends know it.
+var state: WorldState = WorldState.new()
+## Where its cells lie; null until [method begin].
+var layout: TileLayout = null
+## From the cells' coordinates to the map's.
+var layer_transform: Transform2D = Transform2D.IDENTITY
+## What code has set.
+var overrides: Overrides = Overrides.new()
+## Why there is no world; empty if there is one.
+var problem: String = ""
+
+var _layers: Array[TileMapLayer] = []
+var _table: TileTable = null
+var _reader: TileReader = null
+# Whether the layers may still be painted in the frame that began.
+var _is_early: bool = false
+var _early_hash: int = 0
+var _changed: Dictionary[Vector2i, bool] = {}
+var _names: Dictionary[NavServerProfile, String] = {}
+
+
+## Begins anew with layers; what code has set stays. [method finish_frame] has to follow at the end
+## of the frame.
+func begin(
+	layers: Array[TileMapLayer],
+	the_layout: TileLayout,
+	table: TileTable,
+	transform: Transform2D,
+	region: Rect2i,
+	diagonal_mode: AStarGrid2D.DiagonalMode
+) -> void:
+	_layers = layers
+	layout = the_layout
+	_table = table
+	layer_transform = transform
+	problem = ""
+	state.region = Rect2i()
+	state.transform = transform * layout.transform
+	state.diagonal_mode = diagonal_mode
+	state.empty_class = 0 if layers.is_empty() else WorldState.SOLID
+	state.tile_table = table.rows
+	state.layout = null if layout.identical else layout
+	_is_early = true
+	_start_reading(region)
+
+
+## Begins to read the layers again, for another backend.
+func put_again(region: Rect2i) -> void:
+	_start_reading(region)
+	_go_on(Time.get_ticks_usec() + _READING_USEC)
+
+
+## Takes in what else was painted in the frame of [method begin].
+func finish_frame(region: Rect2i) -> void:
+	if not _is_early:
+		return
+	_is_early = false
+	if state.is_read:
+		var again: TileReader = TileReader.new(_layers, region)
+		var is_whole: bool = again.read(Time.get_ticks_usec() + _READING_USEC)
+		if is_whole and _early_hash != 0 and again.hash_blobs() == _early_hash:
+			return
+	_start_reading(region)
+	_go_on(Time.get_ticks_usec() + _READING_USEC)
+
+
+## Goes on reading, for a part of a frame; tells whether there is more to read.
+func go_on() -> bool:
+	if _reader != null and not _is_early:
+		_go_on(Time.get_ticks_usec() + _READING_USEC)
+	return _reader != null
+
+
+## Goes on reading until [param deadline_usec] of [Time], for somebody who cannot wait.
+func hurry(deadline_usec: int) -> void:
+	while _reader != null and Time.get_ticks_usec() < deadline_usec:
+		_go_on(deadline_usec)
+
+
+## Tells whether the region is known and can be; measures it if that is still to come.
+func is_known() -> bool:
+	if not problem.is_empty() or layout == null:
+		return false
+	if not state.region.has_area() and _reader != null:
+		_reader.measure(Time.get_ticks_usec() + _READING_USEC)
+		_take_region()
+		var size: Vector2i = state.region.size
+		if _is_early and _reader != null and size.x * size.y * maxi(1, _layers.size()) <= _SMALL:
+			hurry(Time.get_ticks_usec() + _READING_USEC)
+	return problem.is_empty() and (state.region.has_area() or _reader != null)
+
+
+## Tells whether a layer is part of the map.
+func has_layer(layer: TileMapLayer) -> bool:
+	return layer in _layers
+
+
+## Tells whether a cell lies within the map.
+func has_cell(cell: Vector2i) -> bool:
+	return is_known() and state.region.has_point(layout.to_inner(cell))
+
+
+## Notes that a cell may have changed; tells whether it is the first since the last
+## [method flush].
+func mark(cell: Vector2i) -> bool:
+	_changed[cell] = true
+	return _changed.size() == 1
+
+
+## Returns the class of a cell.
+func get_class_of(cell: Vector2i) -> int:
+	var found: int = -1
+	if not _layers.is_empty():
+		found = _table.get_class_of(_layers, cell)
+	if found < 0:
+		found = state.empty_class if layout != null else WorldState.SOLID
+	return overrides.get_class_of(cell, found)
+
+
+## Sends what has changed.
+func flush() -> void:
+	if _changed.is_empty() or not state.is_read:
+		return
+	var cells: PackedInt32Array = PackedInt32Array()
+	var classes: PackedByteArray = PackedByteArray()
+	var scales: PackedFloat32Array = PackedFloat32Array()
+	for cell: Vector2i in _changed:
+		_append_edit(cell, cells, classes, scales)
+	_changed.clear()
+	if not classes.is_empty():
+		NavServer.get_connection().edit_cells(state, cells, classes, scales)
+
+
+## Forgets the world there; what is asked of it fails.
+func drop() -> void:
+	if layout == null:
+		return
+	_reader = null
+	state.is_read = false
+	NavServer.get_connection().drop_world(state)
+
+
+## Makes a job between cells; its world may still have to be read.
+func make_job(from: Vector2i, to: Vector2i, profile: NavServerProfile) -> PathJob:
+	flush()
+	var job: PathJob = PathJob.new()
+	job.world = state
+	job.start = layout.to_inner(from)
+	job.goal = layout.to_inner(to)
+	if profile != null:
+		job.profile = name_profile(profile)
+		job.size = profile.size
+	return job
+
+
+## Makes a batch ready to leave.
+func settle(batch: AgentBatch, global_transform: Transform2D, to_cell: Callable) -> void:
+	flush()
+	if batch.profile != null:
+		batch.profile_name = name_profile(batch.profile)
+	var to_cells: Transform2D = (global_transform * state.transform).affine_inverse()
+	batch.settle(state, to_cells, global_transform, to_cell)
+
+
+## Returns what the world calls a profile.
+func name_profile(profile: NavServerProfile) -> String:
+	if profile not in _names:
+		_names[profile] = "profile-%x" % profile.get_instance_id()
+		profile.changed.connect(_on_profile_changed.bind(profile))
+		_on_profile_changed(profile)
+	return _names[profile]
+
+
+func _start_reading(region: Rect2i) -> void:
+	_reader = TileReader.new(_layers, region)
+	state.is_read = false
+
+
+func _go_on(deadline_usec: int) -> void:
+	if not _reader.read(deadline_usec):
+		return
+	_take_region()
+	if _reader != null:
+		_put()
+
+
+func _take_region() -> void:
+	if not _reader.is_measured:
+		return
+	var cells: Rect2i = layout.to_inner_region(_reader.region)
+	problem = _find_problem(cells)
+	if problem.is_empty():
+		state.region = cells
+	else:
+		_reader = null
+		state.refused.emit(problem)
+
+
+func _find_problem(cells: Rect2i) -> String:
+	if not cells.has_area():
+		return "the map has no cells: paint tiles, or set region"
+	if maxi(cells.size.x, cells.size.y) > WorldState.SIDE_LIMIT:
+		return "the map has %s cells, %d a side are the most" % [cells.size, WorldState.SIDE_LIMIT]
+	# TileMapLayers keep coordinates in 16 bits and wrap beyond them without a word.
+	if not Rect2i(-32768, -32768, 65536, 65536).encloses(cells) and not _layers.is_empty():
+		return "the map reaches beyond cell 32767, where TileMapLayers wrap: move it to the origin"
+	return ""
+
+
+## Hands the whole map to whoever finds the paths.
+func _put() -> void:
+	if _is_early:
+		_early_hash = _reader.hash_blobs()
+	state.blobs = _reader.blobs
+	_reader = null
+	state.edit_cells = PackedInt32Array()
+	state.edit_classes = PackedByteArray()
+	state.edit_scales = PackedFloat32Array()
+	for cell: Vector2i in overrides.get_cells():
+		_append_edit(cell, state.edit_cells, state.edit_classes, state.edit_scales)
+	state.is_read = true
+	NavServer.get_connection().put_world(state)
+	# The layers have them still.
+	state.blobs = []
+	flush()
+
+
+func _append_edit(
+	cell: Vector2i, cells: PackedInt32Array, classes: PackedByteArray, scales: PackedFloat32Array
+) -> void:
+	var inner: Vector2i = layout.to_inner(cell)
+	if state.region.has_point(inner):
+		cells.append(inner.x)
+		cells.append(inner.y)
+		classes.append(get_class_of(cell))
+		scales.append(overrides.get_scale_of(cell))
+
+
+func _on_profile_changed(profile: NavServerProfile) -> void:
+	var profile_name: String = _names[profile]
+	var costs: PackedFloat32Array = profile.get_cost_table()
+	state.profiles[profile_name] = costs
+	if state.is_read:
+		NavServer.get_connection().set_profile(state, profile_name, costs)

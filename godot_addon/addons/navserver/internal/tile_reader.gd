@@ -1,0 +1,60 @@
+extends RefCounted
+## Reads the layers of a map one at a time: the engine hands a layer out whole, and a large one
+## fills a good part of a frame.
+
+const TileLayout := preload("tile_layout.gd")
+
+# Maps up to so many bytes are read again to see whether they are still the same.
+const _HASHED_LIMIT: int = 1 << 18
+
+## The cells of the map as the layers number them, once [member is_measured].
+var region: Rect2i
+## Whether the region is known.
+var is_measured: bool = false
+## tile_map_data of each layer, bottom first, as far as they are read.
+var blobs: Array[PackedByteArray] = []
+
+var _layers: Array[TileMapLayer]
+var _measured: int = 0
+
+
+## Begins; [param given] is the region, without an area it is what the layers use.
+func _init(layers: Array[TileMapLayer], given: Rect2i) -> void:
+	_layers = layers
+	region = given
+	is_measured = given.has_area() or layers.is_empty()
+
+
+## Measures layers until [param deadline_usec] of [Time]; tells whether the region is known.
+func measure(deadline_usec: int) -> bool:
+	while not is_measured:
+		var used: Rect2i = _layers[_measured].get_used_rect()
+		if used.has_area():
+			region = used if not region.has_area() else region.merge(used)
+		_measured += 1
+		is_measured = _measured == _layers.size()
+		if Time.get_ticks_usec() > deadline_usec:
+			break
+	return is_measured
+
+
+## Goes on reading until [param deadline_usec] of [Time]; tells whether all is read.
+func read(deadline_usec: int) -> bool:
+	var has_measured: bool = not is_measured
+	if not measure(deadline_usec):
+		return false
+	if has_measured and Time.get_ticks_usec() > deadline_usec:
+		return false
+	while blobs.size() < _layers.size():
+		blobs.append(_layers[blobs.size()].tile_map_data)
+		if Time.get_ticks_usec() > deadline_usec:
+			break
+	return blobs.size() == _layers.size()
+
+
+## Returns what tells whether the layers have changed; 0 if they are too large to say.
+func hash_blobs() -> int:
+	var size: int = 0
+	for blob: PackedByteArray in blobs:
+		size += blob.size()
+	return hash(blobs) if size <= _HASHED_LIMIT else 0
