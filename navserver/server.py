@@ -57,6 +57,8 @@ _HOUSEKEEPING_SECONDS = 1.0
 _DRAIN_SECONDS, _FLUSH_SECONDS = 3.0, 1.0
 _LINGER_MS = 500
 _ZERO_COPY_BYTES = 1 << 16
+# Plain integers: operations of enumerations are slow.
+_MORE, _READABLE = int(zmq.NOBLOCK | zmq.SNDMORE), int(zmq.POLLIN)
 
 
 @dataclass(frozen=True)
@@ -105,11 +107,19 @@ class Server:
         What it is told.
     logbook : Logbook
         The log.
+    on_warm : callable
+        Called once, in another thread, when every kernel is compiled and before that is told.
     """
 
-    def __init__(self, settings: ServerSettings, logbook: Logbook) -> None:
+    def __init__(
+        self,
+        settings: ServerSettings,
+        logbook: Logbook,
+        on_warm: Callable[[], object] = lambda: None,
+    ) -> None:
         self._settings = settings
         self._logbook = logbook
+        self._on_warm = on_warm
         self._clock = time.monotonic
         self._token = settings.token or new_token()
         self.instance = secrets.token_hex(8)
@@ -208,7 +218,7 @@ class Server:
         idle = IdleTimer(settings.idle_timeout, self._clock())
         if settings.stdin_eof:
             watch_stdin(lambda: self.end("stdin_ended"))
-        self._office.warm_up()
+        self._office.warm_up(self._on_warm)
         for world in settings.worlds:
             self._office.add_world_aside(world)
         self._workers.start(default_workers() if settings.workers is None else settings.workers)
@@ -248,6 +258,7 @@ class Server:
         self._dispatch.take_events(now)
         self._dispatch.advance(now)
         if self._office.is_warm:
+            self._workers.leave_short_work()
             self._work_inline(now + _INLINE_SECONDS)
         if self._dispatch.take_results():
             self._has_more = True
@@ -259,12 +270,11 @@ class Server:
         """Return what can be read, at the latest when the time has come."""
         self._is_waiting = True
         # What came before the flag was set has woken nobody: it is looked for once more.
-        if self._has_more or self._dispatch.take_results():
-            until = 0.0
+        if self._has_more or self._office.has_results:
+            timeout = 0.0
         else:
-            until = min(until, self._scheduler.next_deadline())
-            until = min(until, self._post.retry_at, self._dispatch.next_due())
-        timeout = max(until - self._clock(), 0.0)
+            until = min(until, self._scheduler.next_deadline(), self._post.retry_at)
+            timeout = max(min(until, self._dispatch.next_due()) - self._clock(), 0.0)
         ready = dict(self._poller.poll(math.ceil(timeout * 1e3)))
         self._is_waiting = False
         if self._woken.fileno() in ready:
@@ -281,12 +291,16 @@ class Server:
             except zmq.Again:
                 return
             sessions.receive_message(connection, frames, now)
+            # To ask takes less time than to be refused.
+            if not router.getsockopt(zmq.EVENTS) & _READABLE:  # type: ignore[operator]
+                return
         self._has_more = True
 
     def _work_inline(self, until: float) -> None:
         """Do what is short right here: to hand it to another thread would take longer."""
-        self._workers.leave_short_work()
         scheduler, clock = self._scheduler, self._clock
+        if not scheduler.has_waiting:
+            return
         now = clock()
         while now < until:
             unit = scheduler.take_work(now, Lane.SHORT)
@@ -408,7 +422,9 @@ class _Post:
     @property
     def retry_at(self) -> float:
         """When to try again to send what is held back."""
-        return min((held.retry_at for held in self._held.values()), default=math.inf)
+        if not self._held:
+            return math.inf
+        return min(held.retry_at for held in self._held.values())
 
     def send(self) -> None:
         """Send everything that can be sent now."""
@@ -446,9 +462,13 @@ class _Post:
 
     def _has_sent(self, connection: Any, frames: list[Any]) -> bool:
         """Send a message; False if the client has no room for it."""
-        copy = max(map(len, frames)) < _ZERO_COPY_BYTES
+        router, last = self._router, len(frames) - 1
         try:
-            self._router.send_multipart([connection, *frames], zmq.NOBLOCK, copy=copy)
+            router.send(connection, _MORE)
+            # Once the client's name has been taken, the rest is taken as well.
+            for i, frame in enumerate(frames):
+                copy = len(frame) < _ZERO_COPY_BYTES
+                router.send(frame, _MORE if i < last else zmq.NOBLOCK, copy=copy)
         except zmq.Again:
             return False
         except zmq.ZMQError as error:

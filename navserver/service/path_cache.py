@@ -167,7 +167,8 @@ class PathCache:
         result : PathResult
             One that was cancelled, with a partial path or none, or that took no time, is not kept.
         """
-        if result.detail & Detail.CANCELLED or result.metrics.expanded < LEAST_EXPANDED:
+        # In this order: most are short, and flags are slow.
+        if result.metrics.expanded < LEAST_EXPANDED or result.detail & Detail.CANCELLED:
             return
         entry = _Entry(result)
         key = (options, result.start, result.goal)

@@ -92,6 +92,8 @@ class Replica:
         self.grid = grid
         self.pins = 0
         """How many hold it; changed under the lock of `Replicas`."""
+        self._recent: Searcher | None = None
+        """The one given back last: most often the next one wanted."""
         self._idle: OrderedDict[Hashable, list[Searcher]] = OrderedDict()
         self._n_idle = 0
         self._lock = threading.Lock()
@@ -133,12 +135,12 @@ class Replica:
         """
         key = (options, limit)
         with self._lock:
-            idle = self._idle.get(key)
-            searcher = None
-            if idle:
-                searcher = idle.pop()
+            searcher = self._recent
+            if searcher is not None and searcher.key == key:
+                self._recent = None
                 self._n_idle -= 1
-                self._idle.move_to_end(key)
+            else:
+                searcher = self._take_idle(key)
         if searcher is None:
             searcher = Searcher(self.grid, options, limit)
         searcher.prepare(self.grid)
@@ -152,13 +154,24 @@ class Replica:
         searcher : Searcher
             From `borrow`.
         """
-        most = min(max(_MAX_IDLE_BYTES // self.scratch_bytes, 2), _MAX_IDLE)
         with self._lock:
-            self._idle.setdefault(searcher.key, []).append(searcher)
-            self._idle.move_to_end(searcher.key)
+            older, self._recent = self._recent, searcher
             self._n_idle += 1
+            if older is None:
+                return
+            self._idle.setdefault(older.key, []).append(older)
+            self._idle.move_to_end(older.key)
+            most = min(max(_MAX_IDLE_BYTES // self.scratch_bytes, 2), _MAX_IDLE)
             while self._n_idle > most:
                 self._drop_oldest()
+
+    def _take_idle(self, key: Hashable) -> Searcher | None:
+        idle = self._idle.get(key)
+        if not idle:
+            return None
+        self._n_idle -= 1
+        self._idle.move_to_end(key)
+        return idle.pop()
 
     def _drop_oldest(self) -> None:
         key, idle = next(iter(self._idle.items()))

@@ -55,8 +55,10 @@ from navserver.service.requests import (
     QueryRequest,
     Reply,
     Request,
+    SearchOptions,
     Used,
 )
+from navserver.service.trial import Trial, try_path
 from navserver.service.work import WorkUnit
 from navserver.service.world import World, Worlds
 from navserver.status import InputError
@@ -130,7 +132,55 @@ class Scheduler:
 
     # Requests in
 
-    def submit(self, request: Request, now: float) -> None:
+    def try_path(
+        self, world: World, options: SearchOptions, start: tuple[int, int], goal: tuple[int, int]
+    ) -> Trial | None:
+        """Try to find a path at once, in the thread that calls, without a request.
+
+        Parameters
+        ----------
+        world : World
+            Where.
+        options : SearchOptions
+            How.
+        start, goal : (int, int)
+            Cells.
+
+        Returns
+        -------
+        Trial or None
+            Its result is to be noted by `note_path`; without one a request is to be submitted
+            as tried. None if nothing was tried: others come first, or the answer is known or
+            under way.
+
+        Raises
+        ------
+        InputError
+            If a cell lies outside the map.
+        """
+        with self._lock:
+            if self._has_work(Lane.SHORT):
+                return None
+            if self._jobs and (world, options, start, goal) in self._jobs:
+                return None
+        if world.cache.has(options, start, goal):
+            return None
+        return try_path(world, options, start, goal)
+
+    def note_path(self, outcome: str, waiting: float, searching: float) -> None:
+        """Count a path that was found at once.
+
+        Parameters
+        ----------
+        outcome : str
+            The outcome's word.
+        waiting, searching : float
+            Seconds.
+        """
+        with self._lock:
+            self._metrics["path"].note(outcome, waiting, searching)
+
+    def submit(self, request: Request, now: float, *, is_tried: bool = False) -> None:
         """Take in a request; its reply comes with `take_replies`, perhaps at once.
 
         Parameters
@@ -139,6 +189,8 @@ class Scheduler:
             What is asked.
         now : float
             Seconds.
+        is_tried : bool
+            Whether `try_path` has been called for it, and has found it too long.
 
         Raises
         ------
@@ -154,21 +206,24 @@ class Scheduler:
                 )  # fmt: skip
             self._order += 1
             if isinstance(request, PathRequest):
-                self._submit_path(request, world, now)
+                self._submit_path(request, world, now, is_tried=is_tried)
             elif isinstance(request, BatchRequest):
                 self._submit_batch(request, world, now)
             else:
                 ticket = QueryTicket(request, world, (self._order, 0), now)
                 self._enter(ticket, ticket.lane, now)
 
-    def _submit_path(self, request: PathRequest, world: World, now: float) -> None:
+    def _submit_path(
+        self, request: PathRequest, world: World, now: float, *, is_tried: bool
+    ) -> None:
         alone = request if request.is_alone else None
         job = Job(world, request.options, request.start, request.goal, alone)
+        job.tried = job.tried or is_tried
         if request.agent is not None:
             older = self._agents.get((request.client, request.agent))
             if older is not None:
                 older.withdraw(self, Outcome.SUPERSEDED, now)
-        if alone is None and self._answer_from_cache(request, job, now):
+        if alone is None and not is_tried and self._answer_from_cache(request, job, now):
             return
         if alone is None:
             known = self._jobs.get(job.key)
@@ -377,7 +432,9 @@ class Scheduler:
             return self._has_work(lanes)
 
     def _has_work(self, lanes: Lane) -> bool:
-        return bool(self._urgent and lanes & _FOR_URGENT) or self._queue.has(lanes)
+        if self._urgent and lanes & _FOR_URGENT:
+            return True
+        return len(self._queue) > 0 and self._queue.has(lanes)
 
     def _notify(self, lane: Lane) -> None:
         """Wake one thread that waits for work of a lane."""
@@ -386,6 +443,16 @@ class Scheduler:
                 waiter.notify()
                 del self._waiters[i]
                 return
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether anything waits for a thread to take it."""
+        return len(self._queue) > 0 or bool(self._urgent)
+
+    @property
+    def has_replies(self) -> bool:
+        """Whether `take_replies` would return any."""
+        return bool(self._replies)
 
     def take_replies(self) -> list[Reply]:
         """Return the replies since the last call.
@@ -434,6 +501,8 @@ class Scheduler:
         float
             Seconds; ``inf`` if no request has a deadline.
         """
+        if not self._deadlines:
+            return math.inf
         with self._lock:
             while self._deadlines and self._deadlines[0][2].is_gone:
                 heapq.heappop(self._deadlines)

@@ -31,10 +31,22 @@ class Agents:
         withdraw : callable
             Ends the request as superseded; called if a newer one comes.
         """
+        self.supersede(session, agent)
+        self._newest[session, agent] = withdraw
+
+    def supersede(self, session: Session, agent: int) -> None:
+        """End the request that waits for an agent, if there is one: there is a newer one.
+
+        Parameters
+        ----------
+        session : Session
+            Whose agent.
+        agent : int
+            Its number.
+        """
         older = self._newest.pop((session, agent), None)
         if older is not None:
             older()
-        self._newest[session, agent] = withdraw
 
     def leave(self, session: Session, agent: int, withdraw: Callable[[], None]) -> None:
         """Take note that a request has been answered.

@@ -72,7 +72,7 @@ class Holds:
         bool
             Whether it waits.
         """
-        hold = self._holds.get(call.world or "")
+        hold = self._holds.get(call.world or "") if self._holds else None
         if hold is None or not hold.takes(call):
             return False
         hold.calls.append(call)

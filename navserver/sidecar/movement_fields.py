@@ -8,6 +8,7 @@ from typing import Any
 from navserver.search.costs import CostModel
 from navserver.search.movement import Movement
 from navserver.search.moves import DiagonalMode
+from navserver.search.profile import Profile
 from navserver.service.requests import SearchOptions
 from navserver.service.world import World
 
@@ -17,6 +18,7 @@ _MOST_KEPT = 1024
 _DIAGONAL_MODES = tuple(DiagonalMode)
 _COST_MODELS = tuple(CostModel)
 
+# A key has the profile's id, since to hash a profile takes longer; the value holds the profile.
 _movements: dict[tuple[Any, ...], Movement] = {}
 _options: dict[tuple[Any, ...], SearchOptions] = {}
 
@@ -41,28 +43,36 @@ def movement_of(world: World, fields: Mapping[str, Any]) -> Movement:
     InputError
         If the world has no such profile, or an option is out of its bounds.
     """
+    profile = world.profile(fields["profile"])
+    key = _movement_key(profile, fields)
+    found = _movements.get(key)
+    if found is None:
+        found = _movement(profile, fields)
+        _remember(_movements, key, found)
+    return found
+
+
+def _movement_key(profile: Profile, fields: Mapping[str, Any]) -> tuple[Any, ...]:
     overlays = fields.get("overlays")
-    key = (
-        world.profile(fields["profile"]),
+    return (
+        id(profile),
         fields["diagonal_mode"],
         fields.get("cost_model", 0),
         fields["size"],
         fields["radius"],
         tuple(overlays.items()) if overlays else (),
     )
-    found = _movements.get(key)
-    if found is None:
-        profile, mode, model, size, radius, _ = key
-        found = Movement(
-            profile=profile,
-            diagonal_mode=_DIAGONAL_MODES[mode],
-            cost_model=_COST_MODELS[model],
-            overlays=overlays,
-            size=size,
-            radius=radius,
-        )
-        _remember(_movements, key, found)
-    return found
+
+
+def _movement(profile: Profile, fields: Mapping[str, Any]) -> Movement:
+    return Movement(
+        profile=profile,
+        diagonal_mode=_DIAGONAL_MODES[fields["diagonal_mode"]],
+        cost_model=_COST_MODELS[fields.get("cost_model", 0)],
+        overlays=fields.get("overlays"),
+        size=fields["size"],
+        radius=fields["radius"],
+    )
 
 
 def search_options_of(world: World, fields: Mapping[str, Any]) -> SearchOptions:
@@ -85,9 +95,9 @@ def search_options_of(world: World, fields: Mapping[str, Any]) -> SearchOptions:
     InputError
         As for `movement_of`.
     """
-    movement = movement_of(world, fields)
+    profile = world.profile(fields["profile"])
     key = (
-        movement,
+        *_movement_key(profile, fields),
         fields["weight"],
         fields["max_expansions"],
         fields["max_cost"],
@@ -95,13 +105,12 @@ def search_options_of(world: World, fields: Mapping[str, Any]) -> SearchOptions:
     )
     found = _options.get(key)
     if found is None:
-        _, weight, max_expansions, max_cost, allow_partial = key
         found = SearchOptions(
-            movement,
-            weight=weight,
-            max_expansions=max_expansions,
-            max_cost=max_cost,
-            allow_partial=allow_partial,
+            _movement(profile, fields),
+            weight=fields["weight"],
+            max_expansions=fields["max_expansions"],
+            max_cost=fields["max_cost"],
+            allow_partial=fields["allow_partial"],
         )
         _remember(_options, key, found)
     return found

@@ -33,6 +33,7 @@ from navserver.wire.server_session import ServerSessions, Session
 __all__ = ["Call", "Deliver", "Handler", "Office", "Result"]
 
 _THREADS = 2
+_AT_ONCE_SECONDS = 1e-3
 _MOST_WATCHES = (1 << 32) - 1
 
 T = TypeVar("T")
@@ -190,7 +191,7 @@ class Office:
         """
         if isinstance(result, Reply) and result.wait_us == result.search_us == 0.0:
             result = result._replace(search_us=(self.clock() - call.now) * 1e6)
-        if isinstance(result, InputError) or not result.fields.get("more"):
+        if self._cancels and (isinstance(result, InputError) or not result.fields.get("more")):
             self._cancels.pop((call.session, call.id), None)
         self.sessions.reply(call.session, call.id, result)
 
@@ -207,7 +208,25 @@ class Office:
         self._last_number -= 1
         return self._last_number
 
-    def submit(self, call: Call, request: ServiceRequest, deliver: Deliver) -> None:
+    def may_search(self, call: Call) -> bool:
+        """Return whether a short search may run right here, in the thread that owns the sockets.
+
+        Parameters
+        ----------
+        call : Call
+            For whom.
+
+        Returns
+        -------
+        bool
+            False while kernels are compiled, or if too much has been done since it came: what
+            else has come meanwhile is shared out by the scheduler.
+        """
+        return self.is_warm and self.clock() - call.now < _AT_ONCE_SECONDS
+
+    def submit(
+        self, call: Call, request: ServiceRequest, deliver: Deliver, *, is_tried: bool = False
+    ) -> None:
         """Hand a request to the scheduler.
 
         Parameters
@@ -218,6 +237,8 @@ class Office:
             Of the call's session.
         deliver : callable
             Takes the reply.
+        is_tried : bool
+            Whether it is a path that the scheduler has tried.
 
         Raises
         ------
@@ -227,7 +248,7 @@ class Office:
         key = (call.session, request.request_id)
         self._waiting[key] = (call, deliver)
         try:
-            self.scheduler.submit(request, call.now)
+            self.scheduler.submit(request, call.now, is_tried=is_tried)
         except InputError:
             del self._waiting[key]
             raise
@@ -270,6 +291,11 @@ class Office:
             self.scheduler.cancel(session, number, self.clock())
         return True
 
+    @property
+    def has_results(self) -> bool:
+        """Whether there is anything to be delivered, or done aside."""
+        return self.scheduler.has_replies or not self._events.empty()
+
     def deliver_replies(self) -> bool:
         """Hand on what the scheduler has answered.
 
@@ -278,6 +304,8 @@ class Office:
         bool
             Whether there was anything.
         """
+        if not self.scheduler.has_replies:
+            return False
         replies = self.scheduler.take_replies()
         for reply in replies:
             call, deliver = self._waiting.pop((reply.client, reply.request_id))  # type: ignore[arg-type]
@@ -398,12 +426,23 @@ class Office:
         made = self._aside.submit(self.worlds.replace, [world])
         made.add_done_callback(lambda outcome: self._note(_Made(world.name, outcome)))
 
-    def warm_up(self) -> None:
-        """Compile every kernel in another thread, and tell all sessions how far it is."""
+    def warm_up(self, on_warm: Callable[[], object] = lambda: None) -> None:
+        """Compile every kernel in another thread, and tell all sessions how far it is.
+
+        Parameters
+        ----------
+        on_warm : callable
+            Called in that thread when all are compiled, before that is told.
+        """
+
+        def tell(done: int, total: int, name: str) -> None:
+            if done == total:
+                on_warm()
+            self._note(_Progress(done, total, name))
 
         def compile_all() -> None:
             try:
-                warm_up(lambda done, total, name: self._note(_Progress(done, total, name)))
+                warm_up(tell)
             except Exception as error:  # noqa: BLE001 - what cannot be compiled fails when asked
                 self.logbook.note("error", "warm_up_failed", error=repr(error))
                 self._note(_Progress(1, 1, "failed"))

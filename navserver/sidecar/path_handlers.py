@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from navserver.search.results import PathResult
 from navserver.service.requests import Outcome, PathReply, PathRequest, SearchOptions, Used
 from navserver.service.requests import Reply as ServiceReply
 from navserver.service.world import World
@@ -23,6 +24,7 @@ __all__ = ["PATH_HANDLERS", "failure_of", "times_of"]
 
 _STATUS = {outcome: outcome.word for outcome in Outcome}
 _SOURCE = {used: used.word for used in Used}
+_SEARCH = _SOURCE[Used.SEARCH]
 assert tuple(_STATUS[Outcome(i)] for i in range(len(PATH_STATUSES))) == PATH_STATUSES
 assert tuple(_SOURCE.values()) == SOURCES
 
@@ -67,13 +69,15 @@ def failure_of(reply: ServiceReply) -> InputError:
 class _PathCall:
     """One ``path`` on its way."""
 
-    def __init__(self, office: Office, call: Call) -> None:
+    def __init__(
+        self, office: Office, call: Call, world: World, options: SearchOptions, *, is_tried: bool
+    ) -> None:
         fields = call.fields
         self._office = office
         self._call = call
         self._agent: int | None = fields["agent"]
-        self._world = office.world_of(call)
-        self._options = search_options_of(self._world, fields)
+        self._world = world
+        self._options = options
         self._is_superseded = False
         request = PathRequest(
             call.session,
@@ -87,7 +91,7 @@ class _PathCall:
             blocked_cells=call.arrays.get("blocked_cells"),
             ignored_cells=call.arrays.get("ignored_cells"),
         )
-        office.submit(call, request, self._deliver)
+        office.submit(call, request, self._deliver, is_tried=is_tried)
         if self._agent is not None:
             self._withdraw = self._supersede
             office.agents.ask(call.session, self._agent, self._withdraw)
@@ -104,37 +108,76 @@ class _PathCall:
         if reply.outcome is Outcome.FAILED:
             office.answer(call, failure_of(reply))
             return
-        found = reply.result
-        fields: dict[str, Any] = {"expanded": 0, "source": _SOURCE[reply.used]}
-        arrays: dict[str, NDArray[Any]] = {}
-        if found is not None:
-            fields["expanded"] = found.metrics.expanded
-            if math.isfinite(found.cost):
-                fields["cost"], fields["length"] = found.cost, found.length
-                fields["watch"] = self._watch(found.cells)
-                arrays = self._path(found.cells, reply.map_version)
         status = _STATUS[reply.outcome]
         if self._is_superseded and reply.outcome is Outcome.CANCELLED:
             status = _STATUS[Outcome.SUPERSEDED]
+        fields: dict[str, Any] = {"expanded": 0, "source": _SOURCE[reply.used]}
+        arrays: dict[str, NDArray[Any]] = {}
+        if reply.result is not None:
+            arrays = _tell_path(
+                office, call, self._world, self._options, reply.result, reply.map_version, fields
+            )
         office.answer(call, Reply(status, fields, arrays, reply.map_version, *times_of(reply)))
 
-    def _watch(self, cells: NDArray[np.int32]) -> int | None:
-        if not self._call.fields["watch"]:
-            return None
-        session, movement = self._call.session, self._options.movement
-        return self._office.watch(session, self._world, movement, cells)
 
-    def _path(self, cells: NDArray[np.int32], version: int) -> dict[str, NDArray[Any]]:
-        fields, world = self._call.fields, self._world
-        if fields["smoothing"] != "none":
-            offsets = np.array([0, len(cells)])
-            movement = self._options.movement
-            cells, _ = smoothed(world, movement, fields["smoothing"], cells, offsets, version)
-        return as_asked(world, fields["result"], cells)
+def _tell_path(
+    office: Office,
+    call: Call,
+    world: World,
+    options: SearchOptions,
+    found: PathResult,
+    version: int,
+    fields: dict[str, Any],
+) -> dict[str, NDArray[Any]]:
+    """Add what a search has found to the fields of a reply, and return the reply's arrays."""
+    fields["expanded"] = found.metrics.expanded
+    cost = found.cost
+    if not math.isfinite(cost):
+        return {}
+    asked, movement = call.request.fields, options.movement
+    fields["cost"], fields["length"] = cost, found.length
+    cells = found.cells
+    if asked["watch"]:
+        fields["watch"] = office.watch(call.session, world, movement, cells)
+    if asked["smoothing"] != "none":
+        offsets = np.array([0, len(cells)])
+        cells, _ = smoothed(world, movement, asked["smoothing"], cells, offsets, version)
+    return as_asked(world, asked["result"], cells)
 
 
-def _ask_path(office: Office, call: Call) -> None:
-    _PathCall(office, call)
+def _ask_path(office: Office, call: Call) -> Reply | None:
+    fields = call.request.fields
+    world = office.world_of(call)
+    options = search_options_of(world, fields)
+    trial = None
+    # Cells of its own make a search one that is begun as a long one.
+    if not call.request.arrays and fields["deadline_ms"] != 0.0 and office.may_search(call):
+        began = office.clock()
+        trial = office.scheduler.try_path(world, options, fields["start"], fields["goal"])
+        if trial is not None and trial.result is not None:
+            return _at_once(office, call, world, options, trial.result, began)
+    _PathCall(office, call, world, options, is_tried=trial is not None)
+    return None
+
+
+def _at_once(
+    office: Office,
+    call: Call,
+    world: World,
+    options: SearchOptions,
+    found: PathResult,
+    began: float,
+) -> Reply:
+    """Return the reply with a path that was found before the request could wait."""
+    agent: int | None = call.request.fields["agent"]
+    if agent is not None:
+        office.agents.supersede(call.session, agent)
+    waiting, searching = max(began - call.now, 0.0), office.clock() - began
+    status, version = PATH_STATUSES[found.status], found.map_version
+    office.scheduler.note_path(status, waiting, searching)
+    fields: dict[str, Any] = {"expanded": 0, "source": _SEARCH}
+    arrays = _tell_path(office, call, world, options, found, version, fields)
+    return Reply(status, fields, arrays, version, waiting * 1e6, searching * 1e6)
 
 
 def _ask_trace(office: Office, call: Call) -> None:

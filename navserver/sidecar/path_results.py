@@ -14,6 +14,8 @@ from navserver.service.world import World
 
 __all__ = ["as_asked", "smoothed"]
 
+_IDENTITY = np.eye(2, 3).tobytes()
+
 
 def smoothed(
     world: World,
@@ -78,6 +80,8 @@ def as_asked(world: World, result: str, cells: NDArray[np.int32]) -> dict[str, N
     if result == "cells":
         return {"cells": cells}
     transform = world.replicas.grid.transform
+    if transform.tobytes() == _IDENTITY:
+        return {"points": cells.astype(np.float32)}
     # Cast first: numpy multiplies mixed types element by element.
     points = cells.astype(np.float64) @ transform[:, :2].T
     points += transform[:, 2]

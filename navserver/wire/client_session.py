@@ -404,6 +404,9 @@ class ClientSession:
 
     def _receive_reply(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         head = read_head(header)
+        if head.status != "error" and head.id in self._pending:
+            self._receive_answer(head, header, arrays)
+            return
         error = _error_of(header) if head.status == "error" else None
         if error is not None and error.code == "no_session" and head.id != self._hello_id:
             self._greet_again(error)
@@ -411,11 +414,9 @@ class ClientSession:
             self._receive_welcome(header, arrays, error)
         elif head.id in self._syncing:
             self._receive_synced(head, header, arrays, error)
-        elif head.id in self._pending:
-            if error is None:
-                self._receive_answer(head, header, arrays)
-            elif error.code != "shutting_down":
-                # A server that is ending has not begun it: the next one will.
+        elif head.id in self._pending and error is not None:
+            # A server that is ending has not begun it: the next one will.
+            if error.code != "shutting_down":
                 del self._pending[head.id]
                 self._events.append(Failure(head.id, error))
         elif head.id == 0 and error is not None:

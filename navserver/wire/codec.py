@@ -11,7 +11,8 @@ import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from functools import lru_cache
+from typing import Any, NamedTuple, NoReturn
 
 import msgpack
 import numpy as np
@@ -45,7 +46,15 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
 
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 _DESCRIPTOR = re.compile(r"([a-z][a-z_]{0,31}):([a-z]\d{1,2}):(\d{1,10}(?:x\d{1,10})*)", re.ASCII)
-_SCALARS = (str, int, float, bool)
+_LONGEST_DESCRIPTOR = 128
+_SCALARS = frozenset({str, int, float, bool})
+_NAMES_ALONE = frozenset({str})
+
+# To make a packer takes longer than to pack a header. It calls nothing of Python's, so no other
+# thread comes in between; what it does not know it refuses.
+_pack = msgpack.Packer(autoreset=True).pack
+# A copy of fewer bytes takes less time than a view that ZeroMQ asks about.
+_COPIED_BYTES = 1 << 12
 
 
 def encode_message(
@@ -78,23 +87,31 @@ def encode_message(
     ['cells:i32:2x2']
     """
     if not bulk:
-        packed = msgpack.packb(header, default=_plain)
-        if len(packed) > MAX_HEADER_BYTES:
-            _refuse_size("header", len(packed), MAX_HEADER_BYTES)
-        return [packed]
+        return [_packed(header)]
     frames: list[Any] = [b""]
     described = []
     for name, array in bulk.items():
         dtype = array.dtype.newbyteorder("<") if sys.byteorder == "big" else array.dtype
-        if array.nbytes > MAX_FRAME_BYTES:
-            _refuse_size(name, array.nbytes, MAX_FRAME_BYTES)
+        nbytes = array.nbytes
+        if nbytes > MAX_FRAME_BYTES:
+            _refuse_size(name, nbytes, MAX_FRAME_BYTES)
         described.append(f"{name}:{_NAMES[dtype]}:{'x'.join(map(str, array.shape))}")
-        frames.append(np.ascontiguousarray(array, dtype).data.cast("B") if array.size else b"")
-    packed = msgpack.packb({**header, "bulk": described}, default=_plain)
+        if nbytes <= _COPIED_BYTES:
+            frames.append(array.astype(dtype, copy=False).tobytes())
+        else:
+            frames.append(np.ascontiguousarray(array, dtype).data.cast("B"))
+    frames[0] = _packed({**header, "bulk": described})
+    return frames
+
+
+def _packed(header: Mapping[str, object]) -> bytes:
+    try:
+        packed: bytes = _pack(header)
+    except TypeError:
+        packed = msgpack.packb(header, default=_plain)
     if len(packed) > MAX_HEADER_BYTES:
         _refuse_size("header", len(packed), MAX_HEADER_BYTES)
-    frames[0] = packed
-    return frames
+    return packed
 
 
 def _plain(value: object) -> object:
@@ -164,13 +181,23 @@ def _decode_header(frame: Any) -> dict[str, Any]:
     header = _unpack(frame)
     if type(header) is not dict:
         raise WireError("malformed", "header", header, "is not a map", "send one msgpack map")
+    if not _NAMES_ALONE.issuperset(map(type, header)):
+        raise _not_a_name(next(name for name in header if type(name) is not str))
     is_nested = False
-    for name, value in header.items():
-        if type(name) is not str:
-            raise _not_a_name(name)
-        if type(value) not in _SCALARS:
-            _check_flat(name, value)
-            is_nested = is_nested or type(value) is dict
+    if not _SCALARS.issuperset(map(type, header.values())):
+        for name, value in header.items():
+            kind = type(value)
+            if kind is list:
+                is_flat = _SCALARS.issuperset(map(type, value))
+            elif kind is dict:
+                is_flat = is_nested = _SCALARS.issuperset(map(type, value.values()))
+            else:
+                is_flat = kind in _SCALARS
+            if not is_flat:
+                raise WireError(
+                    "malformed", name, value, "is not flat",
+                    "send strings, numbers, booleans, or flat arrays and maps of them",
+                )  # fmt: skip
     # Which fields stand twice is only worth finding out where some do.
     if is_nested or len(header) != _announced(frame):
         _unpack(frame, _as_map)
@@ -220,36 +247,44 @@ def _not_a_name(key: object) -> WireError:
     return WireError("malformed", "header", key, "is not a name", "use strings as keys")
 
 
-def _check_flat(name: str, value: object) -> None:
-    """Refuse what is neither a scalar nor a flat list or map of scalars."""
-    inside = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
-    if isinstance(value, (list, dict)) and all(type(each) in _SCALARS for each in inside):
-        return
-    raise WireError(
-        "malformed", name, value, "is not flat",
-        "send strings, numbers, booleans, or flat arrays and maps of them",
-    )  # fmt: skip
-
-
 def _refuse_extension(code: int, data: bytes) -> NoReturn:
     raise WireError("malformed", "header", data, f"is an extension of type {code}", "send none")
 
 
-def _decode_array(descriptor: object, frame: Any) -> tuple[str, NDArray[Any]]:
-    match = _DESCRIPTOR.fullmatch(descriptor) if isinstance(descriptor, str) else None
+class _Described(NamedTuple):
+    """What a descriptor says; None as dtype if it says nothing."""
+
+    name: str
+    dtype: np.dtype[Any] | None
+    shape: tuple[int, ...]
+    nbytes: int
+
+
+# Most paths are short, and those of one length are described alike.
+@lru_cache(maxsize=1024)
+def _described(descriptor: str) -> _Described:
+    match = _DESCRIPTOR.fullmatch(descriptor)
     dtype = DTYPES.get(match[2]) if match else None
     if match is None or dtype is None:
+        return _Described("", None, (), 0)
+    shape = tuple(map(int, match[3].split("x")))
+    return _Described(match[1], dtype, shape, math.prod(shape) * dtype.itemsize)
+
+
+def _decode_array(descriptor: object, frame: Any) -> tuple[str, NDArray[Any]]:
+    is_text = type(descriptor) is str and len(descriptor) <= _LONGEST_DESCRIPTOR
+    name, dtype, shape, nbytes = _described(descriptor if is_text else "")
+    if dtype is None:
         raise WireError(
             "malformed", "bulk", descriptor, "is not name:dtype:shape",
             f"give such as cells:i32:9x2; dtypes are {', '.join(DTYPES)}",
         )  # fmt: skip
-    shape = tuple(map(int, match[3].split("x")))
-    if len(shape) > MAX_DIMENSIONS or math.prod(shape) * dtype.itemsize != len(frame):
+    if len(shape) > MAX_DIMENSIONS or nbytes != len(frame):
         raise WireError(
-            "malformed", match[1], f"{descriptor} in {len(frame)} bytes",
+            "malformed", name, f"{descriptor} in {len(frame)} bytes",
             "is not the shape of its frame",
             f"send as many bytes as the shape says, in at most {MAX_DIMENSIONS} dimensions",
         )  # fmt: skip
     # numpy makes no view of nothing.
-    flat = np.frombuffer(frame, dtype) if len(frame) else np.empty(0, dtype)
-    return match[1], flat.reshape(shape)
+    flat = np.frombuffer(frame, dtype) if nbytes else np.empty(0, dtype)
+    return name, flat.reshape(shape)

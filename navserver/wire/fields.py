@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from navserver.wire.codec import DTYPES
@@ -478,6 +479,21 @@ class Array:  # numpydoc ignore=PR02
     doc: str
     unit: str = ""
     required: bool = True
+    _dtype: np.dtype[Any] = field(init=False, repr=False)
+    # Of each length its word, or nothing, and the number, or what is added to the word's.
+    _lengths: tuple[tuple[str, int], ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Take the words of the shape apart."""
+        lengths = []
+        for length in self.shape:
+            if isinstance(length, int):
+                lengths.append(("", length))
+            else:
+                word, plus, _ = length.partition(" + 1")
+                lengths.append((word, 1 if plus else 0))
+        object.__setattr__(self, "_dtype", DTYPES[self.dtype])
+        object.__setattr__(self, "_lengths", tuple(lengths))
 
     def check(self, array: NDArray[Any], lengths: dict[str, int]) -> None:
         """Refuse an array of another type or shape.
@@ -494,14 +510,10 @@ class Array:  # numpydoc ignore=PR02
         WireError
             ``bad_field``, naming the array.
         """
-        if array.dtype != DTYPES[self.dtype] or array.ndim != len(self.shape):
+        if array.dtype != self._dtype or array.ndim != len(self._lengths):
             raise self._refusal(array, lengths)
-        for wanted, given in zip(self.shape, array.shape, strict=True):
-            known = wanted
-            if isinstance(wanted, str):
-                word, plus, _ = wanted.partition(" + 1")
-                more = 1 if plus else 0
-                known = lengths.setdefault(word, given - more) + more
+        for (word, number), given in zip(self._lengths, array.shape, strict=True):
+            known = lengths.setdefault(word, given - number) + number if word else number
             if known != given:
                 raise self._refusal(array, lengths)
 

@@ -97,6 +97,7 @@ class Part:
     _defaults: dict[str, Any] = field(init=False, repr=False)
     _required: tuple[str, ...] = field(init=False, repr=False)
     _arrays: dict[str, Array] = field(init=False, repr=False)
+    _needs_arrays: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Make the tables that checks run on."""
@@ -107,6 +108,7 @@ class Part:
             ("_defaults", defaults),
             ("_required", tuple(f.name for f in self.fields if f.default is REQUIRED)),
             ("_arrays", {array.name: array for array in self.arrays}),
+            ("_needs_arrays", any(array.required for array in self.arrays)),
         ):
             object.__setattr__(self, attribute, value)
 
@@ -156,7 +158,7 @@ class Part:
             for key in self._required:
                 if key not in values:
                     raise WireError("bad_field", key, None, "is missing", "every request needs it")
-        if arrays or self._arrays:
+        if arrays or self._needs_arrays:
             arrays = self._check_arrays(values, arrays, strict=strict)
         return Body(values, arrays)
 

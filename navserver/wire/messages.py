@@ -77,7 +77,7 @@ def encode_request(
     header: dict[str, Any] = {"type": message, "id": request_id}
     if done:
         header["done"] = done
-    header.update((key, value) for key, value in fields.items() if value is not None)
+    header.update({key: value for key, value in fields.items() if value is not None})
     return encode_message(header, arrays)
 
 
@@ -172,7 +172,7 @@ def encode_reply(message: Message, number: int, reply: Reply) -> list[Any]:
         "wait_us": reply.wait_us,
         "search_us": reply.search_us,
     }
-    header.update((key, value) for key, value in reply.fields.items() if value is not None)
+    header.update({key: value for key, value in reply.fields.items() if value is not None})
     return encode_message(header, reply.arrays)
 
 

@@ -164,6 +164,7 @@ class ServerSessions:
         """Groups of kernels that are compiled, and in all."""
         self._server = server
         self._capabilities = sorted(capabilities)
+        self._offered = frozenset(capabilities)
         self._sessions: dict[str, Session] = {}
         self._by_connection: dict[Connection, Session] = {}
         self._outbox: deque[tuple[Connection, list[Any]]] = deque()
@@ -412,7 +413,7 @@ class ServerSessions:
             self._send(session, kept)
         elif self._is_ending:
             raise _ending()
-        elif message.name not in self._capabilities:
+        elif message.name not in self._offered:
             raise WireError(
                 "unavailable", "type", message.name, "is not offered by this server",
                 f"it offers {', '.join(self._capabilities)}",

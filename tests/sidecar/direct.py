@@ -36,12 +36,20 @@ class Direct:
             clock=lambda: self.now,
             wake=self._woken.set,
         )
-        self.office.is_warm = True
         self.dispatch = Dispatch(self.office)
         self.clients: dict[int, ClientSession] = {}
         self.answers: dict[tuple[int, int], list[Answer | WireError]] = {}
         self.notices: list[Notice] = []
         self.is_searching = True
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether searches run, at once or in steps."""
+        return self.office.is_warm
+
+    @is_searching.setter
+    def is_searching(self, value: bool) -> None:
+        self.office.is_warm = value
 
     def client(self, number: int = 1) -> ClientSession:
         if number not in self.clients:
