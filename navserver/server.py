@@ -50,6 +50,8 @@ _RECEIVE_HIGH_WATER = 1000
 # What one turn of the loop spends at most before it looks at everything else.
 _MOST_RECEIVED = 64
 _INLINE_SECONDS = 0.002
+# More than another thread needs to be awake.
+_MANY_ROWS = 1000
 _NOT_READING_SECONDS = 10.0
 _MOST_BYTES_HELD = 256 << 20
 _FIRST_RETRY_SECONDS, _LAST_RETRY_SECONDS = 0.001, 0.02
@@ -302,10 +304,14 @@ class Server:
         if not scheduler.has_waiting:
             return
         now = clock()
+        is_helped = False
         while now < until:
             unit = scheduler.take_work(now, Lane.SHORT)
             if unit is None:
                 return
+            if not is_helped and scheduler.pending_rows > _MANY_ROWS:
+                self._workers.help()
+                is_helped = True
             unit.run()
             now = clock()
             scheduler.complete(unit, now)

@@ -113,9 +113,11 @@ class BatchTicket(Pending):
         is_free = options.max_expansions is None and options.max_cost is None
         if not self.request.share_fields or not is_free or rows.size < FEWEST_OF_A_GOAL:
             return [_Segment(rows, False)]
-        _, group, sizes = np.unique(self.goals, return_inverse=True, return_counts=True)
-        if sizes.max() < FEWEST_OF_A_GOAL:
+        # To sort takes a fraction of what it takes to tell which row is of which goal.
+        ordered, apart = np.sort(self.goals.astype(np.int32)), FEWEST_OF_A_GOAL - 1
+        if not (ordered[apart:] == ordered[:-apart]).any():
             return [_Segment(rows, False)]
+        _, group, sizes = np.unique(self.goals, return_inverse=True, return_counts=True)
         by_group = np.argsort(group, kind="stable")
         groups = np.split(by_group, np.cumsum(sizes)[:-1])
         segments = [

@@ -21,7 +21,7 @@ _KEPT = 256
 _BUNDLE_SECONDS = 250e-6
 _MAX_BUNDLE = 64
 _SECONDS_A_ROW = 1e-6
-_RANGE_SECONDS = 500e-6
+_RANGE_SECONDS = 800e-6
 _MAX_RANGE = 512
 
 # Measured on random and on MovingAI maps: a search that is not short expands 0.1 to 0.3 times the

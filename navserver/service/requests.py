@@ -414,8 +414,11 @@ class RowPaths:
         return self._cells
 
     def _in_order(self) -> NDArray[np.int32]:
-        rows = np.concatenate([rows for rows, _ in self._parts] or [np.empty(0, np.int64)])
-        cells = np.concatenate([c for _, c in self._parts] or [np.empty((0, 2), np.int32)])
+        # Most parts are ranges of rows, from threads that were done out of turn.
+        parts = [part for part in self._parts if part[0].size]
+        parts.sort(key=lambda part: int(part[0][0]))
+        rows = np.concatenate([rows for rows, _ in parts] or [np.empty(0, np.int64)])
+        cells = np.concatenate([c for _, c in parts] or [np.empty((0, 2), np.int32)])
         counts = self._counts[rows]
         if (np.diff(rows) > 0).all():
             return cells

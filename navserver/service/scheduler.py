@@ -450,6 +450,11 @@ class Scheduler:
         return len(self._queue) > 0 or bool(self._urgent)
 
     @property
+    def pending_rows(self) -> int:
+        """Paths that have been asked for and not been answered."""
+        return self._queue.n_rows
+
+    @property
     def has_replies(self) -> bool:
         """Whether `take_replies` would return any."""
         return bool(self._replies)

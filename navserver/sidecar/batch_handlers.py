@@ -94,8 +94,7 @@ class _BatchCall:
                 self._world.name,
                 group.priority,
                 group.deadline_ms,
-                self._starts[group.rows],
-                self._goals[group.rows],
+                *self._ends_of(group.rows),
                 group.options,
             )
             self._requests[number] = group
@@ -104,6 +103,11 @@ class _BatchCall:
             except InputError:
                 self._withdraw_all()
                 raise
+
+    def _ends_of(self, rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        if rows.size == len(self._starts):
+            return self._starts, self._goals
+        return self._starts[rows], self._goals[rows]
 
     def _withdraw_all(self) -> None:
         """Let nothing wait for a batch that is refused."""
@@ -157,12 +161,18 @@ class _BatchCall:
         self._wait_us = max(self._wait_us, wait_us)
         self._search_us += search_us
         is_new = self._status[group.rows] == _WAITING
-        rows = group.rows[is_new]
-        self._version[group.rows] = reply.map_version
-        self._status[rows] = reply.status[is_new]
-        self._source[rows] = reply.used[is_new]
-        self._cost[rows] = reply.cost[is_new]
-        self._length[rows] = reply.length[is_new]
+        if group.rows.size == self._status.size and is_new.all():
+            rows = group.rows
+            self._status, self._source = reply.status, reply.used
+            self._cost, self._length = reply.cost, reply.length
+            self._version.fill(reply.map_version)
+        else:
+            rows = group.rows[is_new]
+            self._version[group.rows] = reply.map_version
+            self._status[rows] = reply.status[is_new]
+            self._source[rows] = reply.used[is_new]
+            self._cost[rows] = reply.cost[is_new]
+            self._length[rows] = reply.length[is_new]
         if self._call.fields["watch"]:
             self._watch_paths(group, reply, is_new)
         cells, offsets = smoothed(
