@@ -539,7 +539,7 @@ def godot(arguments: list[str]) -> int:
 
 
 COMMANDS = {
-    "demo": (demo, "find a path on a built-in map and draw it into out/"),
+    "demo": (demo, "paths, and bots as clients of a sidecar, on a built-in map, drawn into out/"),
     "test": (test, "run the tests; arguments go to pytest (--require-godot, --soak, --every N)"),
     "lint": (lint, "ruff, mypy, import contracts, docstrings, and the style of the addon"),
     "bench": (bench, "run a benchmark: bench NAME [--quick] [--json]"),

@@ -21,6 +21,8 @@ __all__ = ["add_to", "run"]
 _SWITCH_SECONDS = 5e-4
 # Requests make no cycles: what there is to be collected comes from worlds and sessions.
 _GARBAGE_THRESHOLD = 20_000
+# Each client is one; a load generator may bring thousands.
+_OPEN_FILES = 32_768
 
 
 def add_to(commands: Any) -> None:
@@ -105,7 +107,9 @@ def run(arguments: argparse.Namespace) -> int:
     from navserver.server import Server, ServerSettings  # noqa: PLC0415
     from navserver.sidecar.connection_file import ConnectionInfo  # noqa: PLC0415
     from navserver.sidecar.logbook import Logbook  # noqa: PLC0415
+    from navserver.sidecar.open_files import allow_open_files  # noqa: PLC0415
 
+    allow_open_files(_OPEN_FILES)
     worlds = _worlds_of(arguments)
     settings = ServerSettings(
         port=arguments.port,
