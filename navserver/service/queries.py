@@ -15,6 +15,7 @@ from navserver.search.movement import Movement
 from navserver.search.nearest import nearest_reachable, nearest_walkable, random_reachable
 from navserver.search.nodes import CancelFlag
 from navserver.search.openings import what_opens
+from navserver.service.inspection import describe_cells, explore, map_layer
 from navserver.service.requests import movement_keywords
 from navserver.status import InputError
 
@@ -39,10 +40,27 @@ class Query(NamedTuple):
 QUERIES: Mapping[str, Query] = {
     "connected": Query(connected, ("start", "goal")),
     "cost_matrix": Query(cost_matrix, ("starts", "goals"), is_cancellable=True),
+    "describe_cells": Query(describe_cells, ("cells",)),
     "distance_to_wall": Query(distance_to_wall, (), ("cells",)),
+    "explore": Query(
+        explore,
+        ("start", "goal"),
+        (
+            "algorithm",
+            "heuristic",
+            "weight",
+            "inexact",
+            "max_expansions",
+            "max_cost",
+            "allow_partial",
+            "capacity",
+        ),
+        is_cancellable=True,
+    ),
     "fits": Query(fits, ("cells",)),
     "flow_field": Query(FlowField, ("goals",), ("sight_radius",), is_cancellable=True),
     "line_of_sight": Query(line_of_sight, ("start", "goal"), is_short=True),
+    "map_layer": Query(map_layer, ("layer",)),
     "nearest_goal": Query(nearest_goal, ("start", "goals"), is_cancellable=True),
     "nearest_reachable": Query(nearest_reachable, ("start", "target"), ("max_distance",)),
     "nearest_walkable": Query(nearest_walkable, ("cell",), ("max_distance",)),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from navserver.search.heuristics import Heuristic
+from navserver.service.inspection import CellReport, Exploration, MapLayer
 from navserver.service.requests import Outcome, QueryReply, QueryRequest
 from navserver.service.requests import Reply as ServiceReply
 from navserver.sidecar.movement_fields import movement_of
@@ -73,6 +76,57 @@ def _tell_field(call: Call, field: Any) -> _Parts:
     return "ok", {"width": width, "height": height}, arrays
 
 
+def _explore(call: Call) -> tuple[str, dict[str, Any]]:
+    fields = call.fields
+    heuristic = fields["heuristic"]
+    arguments = {name: fields[name] for name in _EXPLORE_OPTIONS}
+    arguments["heuristic"] = None if heuristic is None else Heuristic[heuristic.upper()]
+    # One that was left out is the search's own default.
+    return "explore", {name: value for name, value in arguments.items() if value is not None}
+
+
+_EXPLORE_OPTIONS = (
+    "start",
+    "goal",
+    "algorithm",
+    "inexact",
+    "weight",
+    "max_expansions",
+    "max_cost",
+    "allow_partial",
+    "capacity",
+)
+
+
+def _tell_exploration(call: Call, seen: Exploration) -> _Parts:
+    result = seen.result
+    height, width = seen.order.shape
+    fields: dict[str, Any] = {
+        "expanded": result.metrics.expanded,
+        "truncated": seen.truncated,
+        "position": list(seen.position),
+        "width": width,
+        "height": height,
+    }
+    arrays: dict[str, NDArray[Any]] = {}
+    if math.isfinite(result.cost):
+        fields["cost"], fields["length"] = result.cost, result.length
+        arrays["cells"], arrays["smoothed"] = result.cells, seen.smoothed
+    if call.fields["capacity"] and seen.order.size:
+        arrays["order"], arrays["costs"] = seen.order, seen.costs
+    return result.status.name.lower(), fields, arrays
+
+
+def _tell_layer(call: Call, layer: MapLayer) -> _Parts:
+    height, width = layer.values.shape
+    fields = {"position": list(layer.position), "width": width, "height": height}
+    return "ok", fields, {call.fields["layer"]: layer.values}
+
+
+def _tell_cells(call: Call, report: CellReport) -> _Parts:  # noqa: ARG001
+    return "ok", {}, report._asdict()
+
+
 def _ends(question: str) -> Callable[[Call], tuple[str, dict[str, Any]]]:
     def ask(call: Call) -> tuple[str, dict[str, Any]]:
         return question, {"start": call.arrays["starts"], "goal": call.arrays["goals"]}
@@ -109,6 +163,13 @@ _QUESTIONS: dict[str, _Question] = {
             "what_opens", {"start": call.fields["start"], "goal": call.fields["goal"]}
         ),
         lambda _, cells: ("ok", {}, {"cells": cells}),
+    ),
+    "explore": _Question(_explore, _tell_exploration),
+    "map_layer": _Question(
+        lambda call: ("map_layer", {"layer": call.fields["layer"]}), _tell_layer
+    ),
+    "describe_cells": _Question(
+        lambda call: ("describe_cells", _many("cells")(call)), _tell_cells
     ),
 }  # fmt: skip
 

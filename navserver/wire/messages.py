@@ -11,6 +11,7 @@ from navserver.status import InputError
 from navserver.wire.codec import encode_message
 from navserver.wire.errors import WireError, clipped
 from navserver.wire.limits import MAX_ID
+from navserver.wire.map_messages import MAP_MESSAGES
 from navserver.wire.message import Body, Event, Message, Reply, Request
 from navserver.wire.mover_messages import MOVER_EVENTS, MOVER_MESSAGES
 from navserver.wire.path_messages import PATH_EVENTS, PATH_MESSAGES
@@ -36,6 +37,7 @@ MESSAGES: Mapping[str, Message] = {
         *WORLD_MESSAGES,
         *PATH_MESSAGES,
         *QUERY_MESSAGES,
+        *MAP_MESSAGES,
         *MOVER_MESSAGES,
     )
 }

@@ -25,6 +25,7 @@ __all__ = [
     "PATH_MESSAGES",
     "PATH_STATUSES",
     "REASONS",
+    "SEARCH_LIMITS",
     "SOURCES",
     "cell",
 ]
@@ -90,13 +91,18 @@ MOVEMENT_FIELDS = (
 )  # fmt: skip
 """How a body moves: fields of every message that asks about ways."""
 
-_SEARCH_FIELDS = (
+SEARCH_LIMITS = (
     number("weight", 1.0, 1e6, "factor on the estimate: faster, and at most so many times the "
            "least cost", default=1.0),
     integer("max_expansions", 1, _ANY, "stop with ``limit`` after so many", default=OPTIONAL),
     number("max_cost", 0.0, _LARGEST, "look no further than this cost", default=OPTIONAL),
     flag("allow_partial", "where the goal is not reached, return the path to the cell seen that "
          "is nearest to it"),
+)  # fmt: skip
+"""How far a search goes: fields of every message that asks for one."""
+
+_SEARCH_FIELDS = (
+    *SEARCH_LIMITS,
     choice("result", ("points", "cells"), "what comes back: world positions of the cells' "
            "centres, or the cells", default="points"),
     choice("smoothing", ("none", "simplify", "pull_string"), "``simplify`` keeps only the corners "
@@ -210,7 +216,7 @@ TRACE = Message(
             cell("start", "where the body stands"),
             cell("goal", "where it wants to go"),
             *MOVEMENT_FIELDS,
-            *_SEARCH_FIELDS[:4],
+            *SEARCH_LIMITS,
             integer("capacity", 1, 1 << 20, "most expansions to record", default=65536),
         ),
         (),

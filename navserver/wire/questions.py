@@ -5,6 +5,7 @@ A question is asked by a client: ``client.ask(find_path("city", (0, 0), (9, 9)))
 
 from __future__ import annotations
 
+from navserver.wire.map_questions import ExploreAnswer, describe_cells, explore, map_layer
 from navserver.wire.mover_questions import (
     MoverEvents,
     MoverInfo,
@@ -62,6 +63,7 @@ from navserver.wire.world_questions import (
 )
 
 __all__ = [
+    "ExploreAnswer",
     "MovementFields",
     "MoverEvents",
     "MoverInfo",
@@ -78,13 +80,16 @@ __all__ = [
     "cost_matrix",
     "create_world",
     "delete_world",
+    "describe_cells",
     "edit_world",
+    "explore",
     "find_path",
     "find_paths",
     "flow_field",
     "line_of_sight",
     "list_worlds",
     "load_movers",
+    "map_layer",
     "mover_info",
     "nearest",
     "order_movers",

@@ -13,10 +13,13 @@ from navserver.status import InputError
 ARGUMENTS = {
     "connected": {"start": (0, 0), "goal": (4, 0)},
     "cost_matrix": {"starts": [(0, 0)], "goals": [(4, 0), (0, 0)]},
+    "describe_cells": {"cells": [(2, 0)]},
     "distance_to_wall": {"cells": (0, 0)},
+    "explore": {"start": (0, 0), "goal": (4, 0)},
     "fits": {"cells": (0, 0)},
     "flow_field": {"goals": [(4, 0)]},
     "line_of_sight": {"start": (0, 0), "goal": (4, 0)},
+    "map_layer": {"layer": "islands"},
     "nearest_goal": {"start": (0, 0), "goals": [(4, 0)]},
     "nearest_reachable": {"start": (0, 0), "target": (9, 0)},
     "nearest_walkable": {"cell": (9, 0)},
@@ -44,6 +47,12 @@ def test_every_question_is_the_function_of_its_name(question: str) -> None:
         assert result == shown[question]
     elif question == "cost_matrix":
         assert result.tolist() == [[np.inf, 0.0]]
+    elif question == "describe_cells":
+        assert result.costs.tolist() == [np.inf]
+    elif question == "explore":
+        assert result.result.status.name == "UNREACHABLE"
+    elif question == "map_layer":
+        assert result.values.tolist() == [[1, 1, 0, 2, 2]]
     elif question == "distance_to_wall":
         assert result == 0.5
     elif question == "flow_field":
@@ -67,7 +76,9 @@ def test_those_that_can_be_cancelled_take_the_flag(question: str) -> None:
     flag.set()
     grid = Grid.filled(64, 64)
     answer = bind_query(question, ARGUMENTS[question], Movement())
-    if question == "nearest_goal":
+    if question == "explore":
+        assert answer(grid, flag).result.status.name == "CANCELLED"
+    elif question == "nearest_goal":
         assert answer(grid, flag).path.status.name == "CANCELLED"
     else:
         with pytest.raises(InputError, match="cancel"):

@@ -5,13 +5,17 @@ import pytest
 
 import navserver
 from navserver.search.grid import Grid
+from navserver.search.nodes import SearchTrace
 from navserver.wire.errors import WireError
 from navserver.wire.questions import (
     connected,
     cost_matrix,
     create_world,
+    describe_cells,
+    explore,
     flow_field,
     line_of_sight,
+    map_layer,
     nearest,
     raycast,
     reachable,
@@ -113,3 +117,60 @@ def test_questions_may_be_cancelled_and_removed(city: Direct) -> None:
     city.scheduler.cancel(next(iter(city.sessions)), number, city.now)
     (answer,) = city.wait(number)
     assert (answer.status, answer.arrays) == ("cancelled", {})  # type: ignore[union-attr]
+
+
+def test_explore_is_the_path_and_the_order_of_its_search(city: Direct) -> None:
+    for start, goal in zip(STARTS.tolist(), GOALS.tolist(), strict=True):
+        seen = city.ask(explore("w", start, goal, algorithm="dijkstra"))
+        trace = SearchTrace(1000)
+        wanted = navserver.find_path(GRID, start, goal, algorithm="dijkstra", trace=trace)
+        assert seen.status == wanted.status.name.lower()
+        assert seen.path.tolist() == wanted.cells.tolist()
+        assert seen.cost == wanted.cost
+        assert seen.expanded == trace.count
+        shown = {
+            (x + seen.position[0], y + seen.position[1]): seen.order[y, x]
+            for y, x in zip(*np.nonzero(seen.order), strict=True)
+        }
+        assert sorted(shown, key=lambda cell: shown[cell]) == [tuple(c) for c in trace.cells]
+        for cell, g in zip(trace.cells, trace.g, strict=True):
+            at = cell - seen.position
+            assert seen.costs[at[1], at[0]] == np.float32(g)
+        assert np.isinf(seen.costs[seen.order == 0]).all()
+
+
+def test_explore_without_record_and_with_options(city: Direct) -> None:
+    start, goal = STARTS[0].tolist(), GOALS[0].tolist()
+    seen = city.ask(explore("w", start, goal, capacity=0))
+    assert seen.order.size == 0
+    straight = navserver.pull_string(GRID, seen.path)
+    assert seen.smoothed.tolist() == straight.tolist()
+    few = city.ask(explore("w", start, goal, max_expansions=3, allow_partial=True))
+    assert few.status == "partial"
+    assert few.expanded == 3
+    short = city.ask(explore("w", start, goal, capacity=2))
+    assert short.truncated
+    assert short.order.max() == 2
+    with pytest.raises(WireError, match="overestimate"):
+        city.ask(explore("w", start, goal, heuristic="manhattan"))
+    loose = city.ask(explore("w", start, goal, heuristic="manhattan", inexact=True))
+    assert loose.cost >= seen.cost
+
+
+def test_map_layers_and_cells_tell_the_same(city: Direct) -> None:
+    layers = {
+        name: city.ask(map_layer("w", name))
+        for name in ("classes", "costs", "islands", "clearance")
+    }
+    assert layers["classes"].tolist() == CLASSES.tolist()
+    assert layers["islands"].tolist() == navserver.island_labels(GRID).tolist()
+    clearance = np.asarray(navserver.distance_to_wall(GRID))
+    assert layers["clearance"].tolist() == clearance.astype(np.float32).tolist()
+    every = np.argwhere(CLASSES >= 0)[:, ::-1] + (4, -2)
+    told = city.ask(describe_cells("w", every))
+    for name, layer in layers.items():
+        assert told[name].astype(layer.dtype).tolist() == layer.reshape(-1).tolist()
+    assert told["fits"].tolist() == (CLASSES.reshape(-1) == 0).tolist()
+    assert told["costs"].tolist() == [GRID.cost_at(cell) for cell in every.tolist()]
+    with pytest.raises(WireError, match="give x in"):
+        city.ask(describe_cells("w", [(0, 0)]))

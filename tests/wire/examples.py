@@ -249,6 +249,54 @@ MESSAGE_EXAMPLES: dict[str, Example] = {
         {"world": "city", "start": [-1, 0], "goal": [1, 0]},
         ok({}, {"cells": i32((0, 0))}, 3),
     ),
+    "explore": Example(
+        {"world": "city", "start": [-1, 0], "goal": [-1, 1], "capacity": 100},
+        Reply(
+            "found",
+            {
+                "cost": 1.0,
+                "length": 1.0,
+                "expanded": 2,
+                "truncated": False,
+                "position": [-1, 0],
+                "width": 1,
+                "height": 2,
+            },
+            {
+                "cells": i32((-1, 0), (-1, 1)),
+                "smoothed": i32((-1, 0), (-1, 1)),
+                "order": i32((1,), (2,)),
+                "costs": f32((0,), (1,)),
+            },
+            3,
+            12.5,
+            40.25,
+        ),
+    ),
+    "map_layer": Example(
+        {"world": "city", "layer": "islands"},
+        ok(
+            {"position": [-1, 0], "width": 3, "height": 2},
+            {"islands": i32((1, 0, 1), (1, 1, 1))},
+            3,
+        ),
+    ),
+    "describe_cells": Example(
+        {"world": "city", "profile": "boat"},
+        ok(
+            {},
+            {
+                "classes": u8(2, 255),
+                "scales": f32(1, 1),
+                "costs": f64(3.5, np.inf),
+                "islands": i32(1, 0),
+                "clearance": f64(8, 0),
+                "fits": u8(1, 0),
+            },
+            3,
+        ),
+        {"cells": i32((1, 1), (0, 0))},
+    ),
     "movers_setup": Example({"world": "city", "budget": 20000}, ok(version=3)),
     "movers_add": Example(
         {"world": "city", "body_radius": 0.25, "profile": "boat"},

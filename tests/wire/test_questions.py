@@ -37,6 +37,9 @@ EVERY: list[Question[Any]] = [
     questions.cost_matrix("w", [(0, 0)], [(1, 1)]),
     questions.flow_field("w", [(0, 0)], costs=True),
     questions.what_opens("w", (0, 0), (1, 1)),
+    questions.explore("w", (0, 0), (1, 1), heuristic="manhattan", algorithm="dijkstra"),
+    questions.map_layer("w", "clearance"),
+    questions.describe_cells("w", [(0, 0)], size=2),
     questions.set_up_movers("w", avoidance=False, budget=5),
     questions.add_movers(
         "w", [(0.5, 1)], radius=0.3, max_speed=[2], mask=[1], movement={"size": 2}
