@@ -56,6 +56,8 @@ _NOT_READING_SECONDS = 10.0
 _MOST_BYTES_HELD = 256 << 20
 _FIRST_RETRY_SECONDS, _LAST_RETRY_SECONDS = 0.001, 0.02
 _HOUSEKEEPING_SECONDS = 1.0
+# The sidecar of an editor that was killed is to be gone soon, whatever else it has to end.
+_PARENT_SECONDS = 0.25
 _DRAIN_SECONDS, _FLUSH_SECONDS = 3.0, 1.0
 _LINGER_MS = 500
 _ZERO_COPY_BYTES = 1 << 16
@@ -225,12 +227,13 @@ class Server:
             self._office.add_world_aside(world)
         self._workers.start(default_workers() if settings.workers is None else settings.workers)
         next_look = self._clock()
+        period = _HOUSEKEEPING_SECONDS if parent is None else _PARENT_SECONDS
         with _signals(self.end, self._waker):
             while not self._end_reason:
                 self._turn(next_look)
                 now = self._clock()
                 if now >= next_look:
-                    next_look = now + _HOUSEKEEPING_SECONDS
+                    next_look = now + period
                     self._keep_house(now, parent, idle)
             self._drain()
         self.close()

@@ -245,6 +245,21 @@ def test_a_process_says_where_it_is_and_ends_with_its_stdin(tmp_path: Path) -> N
         assert not file.exists()
 
 
+@pytest.mark.slow
+def test_a_process_ends_cleanly_after_its_parent_though_its_stdin_stays_open() -> None:
+    # As that of an editor's sidecar does, which a running game has inherited.
+    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    arguments = ("--stdin-eof", "--parent-pid", str(parent.pid))
+    with process(*arguments, stdin=subprocess.PIPE) as (running, ready):
+        with Client.connect(ready["port"], ready["token"], timeout=PATIENCE) as client:
+            client.ask(ping())
+        parent.kill()
+        parent.wait()
+        assert running.wait(PATIENCE) == 0
+    assert parent.stdin is not None
+    parent.stdin.close()
+
+
 # --- addresses ------------------------------------------------------------------------------------
 
 

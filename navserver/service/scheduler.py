@@ -431,6 +431,13 @@ class Scheduler:
                 self._waiters.remove(waiter)
             return self._has_work(lanes)
 
+    def wake(self) -> None:
+        """Let all that wait for work look up, whether there is some or not."""
+        with self._lock:
+            for _, waiter in self._waiters:
+                waiter.notify()
+            self._waiters.clear()
+
     def _has_work(self, lanes: Lane) -> bool:
         if self._urgent and lanes & _FOR_URGENT:
             return True

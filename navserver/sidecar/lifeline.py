@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -77,7 +78,8 @@ def watch_stdin(on_end: Callable[[], None], stream: BinaryIO | None = None) -> t
 
     def wait() -> None:
         try:
-            while source.read(4096):
+            # Not by the stream's own read: it would hold a lock that Python wants at its end.
+            while os.read(source.fileno(), 4096):
                 pass
         except (OSError, ValueError):
             pass

@@ -86,6 +86,7 @@ class Workers:
         """
         self._is_stopping = True
         self._help.set()
+        self._scheduler.wake()
         end = self._clock() + timeout
         for thread in self._threads:
             thread.join(max(end - self._clock(), 0.0))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import threading
 import time
 
@@ -64,3 +65,24 @@ def test_two_cores_are_left_to_the_game(
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     assert default_workers() == workers
+
+
+def test_threads_that_wait_end_when_they_are_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("navserver.sidecar.workers._LOOK_AGAIN", 600.0)
+    workers = Workers(Scheduler(Worlds()), time.monotonic, Logbook(io.StringIO()))
+    workers.start(2)
+    # Whoever has not begun to wait yet sees that it is over.
+    while any("wait" not in _frames_of(thread) for thread in workers._threads):
+        time.sleep(0.01)
+    workers.stop(30)
+    assert not any(thread.is_alive() for thread in workers._threads)
+
+
+def _frames_of(thread: threading.Thread) -> set[str]:
+    """Names of the functions that a thread is in."""
+    names = set()
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame is not None:
+        names.add(frame.f_code.co_name)
+        frame = frame.f_back
+    return names
