@@ -10,34 +10,23 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import zmq
-import zmq.asyncio
-from zmq.utils.monitor import recv_monitor_message
-
-from navserver import __version__
-from navserver.sidecar.connection_file import ConnectionInfo, default_connection_file
-from navserver.status import InputError, NavserverError
+from navserver.link import Link
+from navserver.sidecar.address import Address
+from navserver.status import NavserverError
 from navserver.wire import questions
-from navserver.wire.client_session import (
-    Answer,
-    ClientSession,
-    Closed,
-    Failure,
-    Lost,
-    Notice,
-    Opened,
-    Synced,
+from navserver.wire.client_errors import (
+    RequestTimeoutError,
+    ServerUnavailableError,
+    UnansweredError,
 )
+from navserver.wire.client_session import Answer, Notice
 from navserver.wire.errors import WireError
-from navserver.wire.limits import MAX_FRAME_BYTES, MAX_REQUESTS, USERNAME
+from navserver.wire.inbox import read_answer
 from navserver.wire.questions import Question
 from navserver.wire.session import ClientState
 
@@ -57,259 +46,8 @@ __all__ = [
 
 T = TypeVar("T")
 
-HOST = "127.0.0.1"
-
 # How often the connection itself is looked at while nothing comes.
 _LOOK_MS = 50
-# A plain integer: operations of enumerations are slow.
-_READABLE = int(zmq.POLLIN)
-_HANDSHAKE_MS = 2000
-_NOTICES_KEPT = 10_000
-_FATAL = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
-_BROKEN = zmq.EVENT_DISCONNECTED | zmq.EVENT_CLOSED | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | _FATAL
-
-
-class ServerUnavailableError(NavserverError, ConnectionError):
-    """There is no server, or it does not let this client in."""
-
-
-class RequestTimeoutError(NavserverError, TimeoutError):
-    """No reply has come in time; the request is given up."""
-
-
-class UnansweredError(NavserverError, RuntimeError):
-    """The server has not carried a request out, without fault of the request.
-
-    Parameters
-    ----------
-    message : str
-        The request's type.
-    status : str
-        Such as ``overloaded``.
-    """
-
-    def __init__(self, message: str, status: str) -> None:
-        super().__init__(f"{message}: {status}; ask again later, or less often")
-        self.status = status
-
-
-class _Address(NamedTuple):
-    """Where the server is; a connection file is read anew for every connection."""
-
-    port: int | None
-    token: str | None
-    ipc: str | None
-    connection_file: Path | None
-
-    def resolve(self) -> tuple[str, str]:
-        """Return the endpoint and the token."""
-        if self.connection_file is not None:
-            info = ConnectionInfo.read(self.connection_file)
-            return f"tcp://{HOST}:{info.port}", info.token
-        if self.ipc is not None:
-            return f"ipc://{self.ipc}", self.token or ""
-        return f"tcp://{HOST}:{self.port}", self.token or ""
-
-
-def _address(
-    port: int | None, token: str | None, ipc: str | None, connection_file: Any
-) -> _Address:
-    if port is None and ipc is None:
-        path = default_connection_file() if connection_file is None else Path(connection_file)
-        return _Address(None, None, None, path)
-    if connection_file is not None:
-        raise InputError(
-            "connection_file", str(connection_file), "goes with no port", "give one of both"
-        )
-    if port is not None and (type(port) is not int or not 0 < port < 65536):
-        raise InputError("port", port, "is no port", "give that of the server's ready line")
-    if not token:
-        raise InputError("token", token, "is missing", "give that of the server's ready line")
-    return _Address(port, token, ipc, None)
-
-
-class _Link:
-    """A session with its socket; never waits. What both clients have in common."""
-
-    def __init__(self, context: zmq.Context[Any], address: _Address, name: str | None) -> None:
-        self.session = ClientSession(name or secrets.token_hex(16), f"navserver-py {__version__}")
-        self.answers: dict[int, Answer | WireError] = {}
-        """What has come and has not been taken."""
-        self.parts: dict[int, list[Answer]] = {}
-        self.notices: deque[Notice] = deque(maxlen=_NOTICES_KEPT)
-        self.capabilities: dict[str, Any] = {}
-        self.lost_worlds: list[str] = []
-        self.error: NavserverError | None = None
-        """Why there is no session any more."""
-        self.trouble = ""
-        """Why there is no connection now."""
-        self.socket: zmq.Socket[Any] | None = None
-        self._wait_ms = -1
-        self._monitor: zmq.Socket[Any] | None = None
-        self._context = context
-        self._address = address
-
-    def keep(self, now: float) -> None:
-        """Do what time asks for: look at the connection, make it again."""
-        session = self.session
-        if self._monitor is not None:
-            self._look_at_connection(now)
-        session.tick(now)
-        self._take_events()
-        if session.state is ClientState.DOWN and now >= session.retry_at:
-            self._open(now)
-        self.send()
-
-    def _open(self, now: float) -> None:
-        self._close_socket()
-        try:
-            endpoint, token = self._address.resolve()
-        except InputError as error:
-            self.trouble = str(error)
-            self.session.connection_lost(now)
-            self._take_events()
-            return
-        dealer = self._context.socket(zmq.DEALER)
-        for option, value in (
-            (zmq.LINGER, 0),
-            (zmq.RECONNECT_IVL, -1),
-            (zmq.HANDSHAKE_IVL, _HANDSHAKE_MS),
-            (zmq.MAXMSGSIZE, MAX_FRAME_BYTES),
-            (zmq.SNDHWM, 2 * MAX_REQUESTS),
-            (zmq.RCVHWM, 2 * MAX_REQUESTS),
-        ):
-            dealer.setsockopt(option, value)
-        dealer.plain_username = USERNAME.encode()
-        dealer.plain_password = token.encode()
-        self._monitor = dealer.get_monitor_socket(_BROKEN)
-        self.socket = dealer
-        self._wait_ms = -1
-        dealer.connect(endpoint)
-        self.trouble = f"nothing answers at {endpoint}"
-        self.session.connected(now)
-
-    def send(self) -> None:
-        """Send what the session has to send."""
-        if self.socket is None:
-            return
-        try:
-            for frames in self.session.messages_to_send():
-                if len(frames) == 1:
-                    self.socket.send(frames[0], zmq.DONTWAIT)
-                else:
-                    self.socket.send_multipart(frames, zmq.DONTWAIT)
-        except zmq.Again:
-            # There is room for more messages than requests may wait: the connection is gone.
-            self.session.connection_lost(time.monotonic())
-            self._take_events()
-
-    def take(self, wait_ms: int) -> bool:
-        """Take in what has come, waiting for the first message; return whether there was one."""
-        dealer = self.socket
-        assert dealer is not None
-        try:
-            if wait_ms != self._wait_ms:
-                dealer.setsockopt(zmq.RCVTIMEO, wait_ms)
-                self._wait_ms = wait_ms
-            frames = dealer.recv_multipart()
-            now = time.monotonic()
-            self.receive(frames, now)
-            # What comes is taken before anything is sent: many messages travel better together.
-            # Where nothing is awaited, to ask for more takes longer than it helps.
-            while self.session.pending and self._is_readable(dealer):
-                self.receive(dealer.recv_multipart(zmq.NOBLOCK), now)
-        except zmq.Again:
-            return False
-        self.send()
-        return True
-
-    def _is_readable(self, dealer: zmq.Socket[Any]) -> bool:
-        return self.socket is dealer and bool(dealer.getsockopt(zmq.EVENTS) & _READABLE)  # type: ignore[operator]
-
-    def receive(self, frames: list[bytes], now: float) -> None:
-        """Take in a message."""
-        try:
-            self.session.receive_message(frames, now)
-        except WireError as error:
-            self.trouble = f"the server has sent what cannot be read: {error}"
-            self.session.connection_lost(now)
-        self._take_events()
-
-    def _look_at_connection(self, now: float) -> None:
-        monitor = self._monitor
-        while monitor is not None and monitor.poll(0):
-            event = recv_monitor_message(monitor, zmq.NOBLOCK)
-            if event["event"] & _FATAL:
-                self._fail(ServerUnavailableError(
-                    "the server refuses this client: the token is not that of its launch; read "
-                    "the connection file or the ready line again"
-                ))  # fmt: skip
-            elif self.session.state is not ClientState.DOWN:
-                self.session.connection_lost(now)
-            self._take_events()
-            monitor = self._monitor
-
-    def _take_events(self) -> None:
-        while (event := self.session.next_event()) is not None:
-            if isinstance(event, Answer):
-                self._take_answer(event)
-            elif isinstance(event, Failure):
-                self.answers[event.id] = event.error
-            elif isinstance(event, Notice):
-                self.notices.append(event)
-            elif isinstance(event, Opened):
-                self.capabilities = event.fields
-            elif isinstance(event, Synced):
-                self.lost_worlds = event.lost
-            elif isinstance(event, Lost):
-                self._close_socket()
-            elif isinstance(event, Closed):
-                self._fail(event.error)
-
-    def _take_answer(self, answer: Answer) -> None:
-        self.answers[answer.id] = answer
-
-    def _fail(self, error: NavserverError) -> None:
-        self.error = error
-        self.close()
-
-    def _close_socket(self) -> None:
-        if self.socket is not None:
-            self.socket.disable_monitor()
-            self.socket.close()
-        if self._monitor is not None:
-            self._monitor.close()
-        self.socket = self._monitor = None
-
-    def close(self) -> None:
-        """End session and connection."""
-        self.session.close()
-        self._close_socket()
-
-    def ask(self, question: Question[Any]) -> int:
-        """Send a question and return its id."""
-        if self.error is not None:
-            raise self.error
-        number = self.session.request(question.message, question.fields, question.arrays)
-        self.send()
-        return number
-
-    def give_up(self, number: int) -> None:
-        """Give a request up, and tell the server."""
-        self.session.forget(number)
-        self.answers.pop(number, None)
-        if self.session.state is ClientState.OPEN and self.session.pending < MAX_REQUESTS:
-            cancel = self.session.request("cancel", {"target": number})
-            self.session.forget(cancel)
-            self.send()
-
-
-def _read(question: Question[T], answer: Answer | WireError) -> T:
-    if isinstance(answer, WireError):
-        raise answer
-    if answer.status not in answer.message.statuses:
-        raise UnansweredError(question.message, answer.status)
-    return question.read(answer)
 
 
 class Pending(Generic[T]):
@@ -351,7 +89,7 @@ class Pending(Generic[T]):
         WireError
             If the request was refused.
         """
-        return _read(self._question, self._client._wait(self.number, timeout))
+        return read_answer(self._question, self._client._wait(self.number, timeout))
 
     def is_ready(self) -> bool:
         """Return whether the answer is there."""
@@ -375,11 +113,10 @@ class Client:
         The session; a random one by default.
     """
 
-    def __init__(self, address: _Address, timeout: float, name: str | None) -> None:
+    def __init__(self, address: Address, timeout: float, name: str | None) -> None:
         self.timeout = timeout
         """Seconds that a question waits for its answer."""
-        self._context: zmq.Context[Any] = zmq.Context()
-        self._link = _Link(self._context, address, name)
+        self._link = Link(address, name)
         self._thread = threading.get_ident()
         self._next_look = 0.0
 
@@ -424,7 +161,7 @@ class Client:
         WireError
             If client and server speak no common protocol.
         """
-        client = cls(_address(port, token, ipc, connection_file), timeout, name)
+        client = cls(Address.of(port, token, ipc, connection_file), timeout, name)
         try:
             client._open(timeout)
         except BaseException:
@@ -447,8 +184,7 @@ class Client:
 
     def close(self) -> None:
         """End session and connection; what waits is given up."""
-        self._link.close()
-        self._context.destroy(linger=0)
+        self._link.destroy()
 
     @property
     def server(self) -> dict[str, Any]:
@@ -485,7 +221,7 @@ class Client:
             If the server was overloaded or the world was removed.
         """
         number = self._ask(question)
-        return _read(question, self._wait(number, timeout))
+        return read_answer(question, self._wait(number, timeout))
 
     def submit(self, question: Question[T]) -> Pending[T]:
         """Ask without waiting; many questions may be on their way.
@@ -532,6 +268,7 @@ class Client:
             self._take_all()
         notices = list(self._link.notices)
         self._link.notices.clear()
+        self._link.confirm(notices)
         return notices
 
     # Inside
@@ -615,8 +352,7 @@ class AsyncClient:
     ) -> None:
         self.timeout = timeout
         """Seconds that a question waits for its answer."""
-        self._context: zmq.Context[Any] = zmq.Context()
-        self._link = _Link(self._context, _address(port, token, ipc, connection_file), name)
+        self._link = Link(Address.of(port, token, ipc, connection_file), name)
         self._waiting: dict[int, asyncio.Future[Answer | WireError]] = {}
         self._task: asyncio.Task[None] | None = None
         self._opened: asyncio.Future[None] | None = None
@@ -653,8 +389,7 @@ class AsyncClient:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        self._link.close()
-        self._context.destroy(linger=0)
+        self._link.destroy()
 
     @property
     def server(self) -> dict[str, Any]:
@@ -692,7 +427,7 @@ class AsyncClient:
         self._receive()
         wanted = self.timeout if timeout is None else timeout
         try:
-            return _read(question, await asyncio.wait_for(future, wanted))
+            return read_answer(question, await asyncio.wait_for(future, wanted))
         except (asyncio.TimeoutError, TimeoutError):
             self._link.give_up(number)
             raise RequestTimeoutError(
@@ -718,24 +453,11 @@ class AsyncClient:
         while link.error is None:
             link.keep(time.monotonic())
             self._hand_on()
-            if link.socket is None:
-                await asyncio.sleep(_LOOK_MS / 1e3)
-                continue
-            poller = zmq.asyncio.Poller()
-            poller.register(link.socket, zmq.POLLIN)
-            if await poller.poll(_LOOK_MS):
+            if await link.wait_async(_LOOK_MS):
                 self._receive()
 
     def _receive(self) -> None:
-        link = self._link
-        dealer = link.socket
-        while dealer is not None and link.socket is dealer:
-            try:
-                frames = dealer.recv_multipart(zmq.NOBLOCK)
-            except zmq.Again:
-                break
-            link.receive(frames, time.monotonic())
-        link.send()
+        self._link.receive()
         self._hand_on()
 
     def _hand_on(self) -> None:
@@ -745,10 +467,12 @@ class AsyncClient:
             if not future.done():
                 future.set_result(link.answers.pop(number))
         link.answers.clear()
-        while link.notices:
-            notice = link.notices.popleft()
-            if self.on_notice is not None:
+        notices = list(link.notices)
+        link.notices.clear()
+        if self.on_notice is not None:
+            for notice in notices:
                 self.on_notice(notice)
+        link.confirm(notices)
         opened = self._opened
         if opened is not None and not opened.done():
             if link.error is not None:

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import zmq
 
-from navserver.client import (
-    RequestTimeoutError,
-    ServerUnavailableError,
-    _address,
-    _Link,
-    _read,
-)
+from navserver.link import Link
+from navserver.sidecar.address import Address
 from navserver.sidecar.open_files import allow_open_files
 from navserver.status import InputError, NavserverError
+from navserver.wire.client_errors import RequestTimeoutError, ServerUnavailableError
+from navserver.wire.inbox import read_answer
 from navserver.wire.questions import Question
 from navserver.wire.session import ClientState
 
@@ -98,12 +95,12 @@ class Fleet:
         timeout: float = 10.0,
     ) -> None:
         _check_room(count)
-        address = _address(port, token, None, connection_file)
+        address = Address.of(port, token, None, connection_file)
         self.timeout = timeout
         """Seconds that a question waits for its answer."""
         self._context: zmq.Context[Any] = zmq.Context()
         self._context.set(zmq.MAX_SOCKETS, _SOCKETS_A_CLIENT * count + _FILES_BESIDE)
-        self._links = [_Link(self._context, address, None) for _ in range(count)]
+        self._links = [Link(address, context=self._context) for _ in range(count)]
         self._numbers = {link: number for number, link in enumerate(self._links)}
         self._asked: dict[tuple[int, int], _Asked] = {}
         self._replies: deque[Reply] = deque()
@@ -214,28 +211,21 @@ class Fleet:
         if not self._replies:
             self._receive(self._links, min(timeout, max(self._next_look - now, 0.0)))
 
-    def _receive(self, links: list[_Link], timeout: float) -> None:
+    def _receive(self, links: list[Link], timeout: float) -> None:
         """Take in the messages that are there for some clients, or that come in time."""
-        of_socket: dict[zmq.Socket[Any], _Link] = {
+        of_socket: dict[zmq.Socket[Any], Link] = {
             link.socket: link for link in links if link.socket is not None
         }
         if not of_socket:
             time.sleep(min(timeout, 0.01))
             return
         ready = zmq.zmq_poll([(s, zmq.POLLIN) for s in of_socket], math.ceil(timeout * 1e3))
-        now = time.monotonic()
         for socket, _ in ready:
             link = of_socket[socket]
-            while link.socket is socket is not None:
-                try:
-                    frames = socket.recv_multipart(zmq.NOBLOCK)
-                except zmq.Again:
-                    break
-                link.receive(frames, now)
-            link.send()
+            link.receive()
             self._hand_on(link)
 
-    def _hand_on(self, link: _Link) -> None:
+    def _hand_on(self, link: Link) -> None:
         """Make replies of the answers that have come for a client."""
         if link.error is not None:
             raise link.error
@@ -247,7 +237,7 @@ class Fleet:
             asked = self._asked.pop((client, number), None)
             if asked is not None:
                 try:
-                    told = _read(asked.question, answer)
+                    told = read_answer(asked.question, answer)
                 except NavserverError as error:
                     told = error
                 self._replies.append(Reply(client, asked.key, told, now - asked.begin))

@@ -22,16 +22,25 @@ from navserver.client import (
 )
 from navserver.sidecar.connection_file import ConnectionInfo
 from navserver.status import InputError, NavserverError
+from navserver.wire.client_session import Notice
 from navserver.wire.errors import WireError
 from navserver.wire.questions import (
-    Question,
+    MoverView,
+    add_movers,
     create_world,
     edit_world,
     find_path,
     find_paths,
     flow_field,
     list_worlds,
+    listen_to_log,
+    mover_info,
+    order_movers,
     ping,
+    read_state,
+    run_movers,
+    step_movers,
+    stream_movers,
     trace,
     world_hash,
     world_info,
@@ -95,13 +104,14 @@ def test_an_overload_is_no_answer(client: Client, shared: Serving) -> None:
     before = queue.max_rows
     queue.max_rows = 0
     try:
-        assert client.ask(find_path("city", (0, 0), (9, 9))).status == "overloaded"
+        assert client.ask(find_paths("city", [(0, 0)], (9, 9))).status_of(0) == "overloaded"
         with pytest.raises(UnansweredError, match="again later"):
             client.ask(flow_field("city", [(0, 0)]))
     finally:
         queue.max_rows = before
 
 
+BODY = {"radius": 0.4, "max_speed": 4.0}
 WALL = np.zeros((2048, 2048), np.uint8)
 WALL[:, 1024] = 255
 # Half the map is searched: for a partial path the islands are not asked.
@@ -134,11 +144,43 @@ def test_a_client_belongs_to_its_thread(client: Client) -> None:
 
 
 def test_events_are_kept_until_they_are_taken(client: Client) -> None:
-    client.ask(Question("log", {"level": "info"}, lambda _: None))
+    client.ask(listen_to_log("info"))
     client.ask(create_world("loud", width=2, height=2, replace=True))
     (notice,) = client.poll(PATIENCE)
     assert notice.fields["event"] == "world_created"
     assert client.poll() == []
+
+
+def states(client: Client) -> list[MoverView]:
+    """Return the states of movers that have come, and at least one."""
+    while True:
+        found = [read_state(n) for n in client.poll(PATIENCE) if n.name == "movers_state"]
+        if found:
+            return found
+
+
+def test_movers_run_and_are_told_to_who_reads(client: Client, shared: Serving) -> None:
+    client.ask(create_world("crowd", width=64, height=64, replace=True))
+    units = client.ask(add_movers("crowd", np.argwhere(np.ones((20, 20))), **BODY))
+    client.ask(stream_movers("crowd", columns=["handles", "positions", "transforms"]))
+    client.ask(order_movers("crowd", units, (50, 50)))
+    client.ask(run_movers("crowd", 100.0))
+    with shared.client() as slow:
+        slow.ask(stream_movers("crowd", columns=["states"], window=1))
+        ticks: list[int] = []
+        while len(ticks) < 30:
+            for state in states(client):
+                ticks.append(state.tick)
+                assert state.handles.tolist() == units.tolist()  # type: ignore[union-attr]
+                assert state.transforms.shape == (400, 8)  # type: ignore[union-attr]
+        assert ticks == sorted(set(ticks))
+        (first,) = states(slow)
+        (second,) = states(slow)
+        assert second.skipped > 0
+        assert second.tick > first.tick + second.skipped
+    info = client.ask(mover_info("crowd"))
+    assert (info.movers, info.rate) == (400, 100.0)
+    client.ask(run_movers("crowd", 0.0))
 
 
 def test_two_clients_of_one_name_do_not_both_live(shared: Serving) -> None:
@@ -337,7 +379,7 @@ def test_async_events_are_handed_on(shared: Serving) -> None:
     async def body(client: AsyncClient) -> list[str]:
         told: list[str] = []
         client.on_notice = lambda notice: told.append(notice.fields["event"])
-        await client.ask(Question("log", {"level": "info"}, lambda _: None))
+        await client.ask(listen_to_log("info"))
         await client.ask(create_world("async", width=2, height=2, replace=True))
         for _ in range(1000):
             if told:
@@ -346,6 +388,29 @@ def test_async_events_are_handed_on(shared: Serving) -> None:
         return told
 
     assert run_async(shared.info, body) == ["world_created"]
+
+
+def test_async_states_of_movers_are_confirmed(shared: Serving) -> None:
+    async def body(client: AsyncClient) -> list[int]:
+        ticks: list[int] = []
+        told = asyncio.Event()
+
+        def take(notice: Notice) -> None:
+            if notice.name == "movers_state":
+                ticks.append(read_state(notice).tick)
+                told.set()
+
+        client.on_notice = take
+        await client.ask(create_world("async", width=8, height=8, replace=True))
+        await client.ask(add_movers("async", [(1, 1)], **BODY))
+        await client.ask(stream_movers("async", window=1))
+        for _ in range(5):
+            await client.ask(step_movers("async", 0.1))
+            await told.wait()
+            told.clear()
+        return ticks
+
+    assert run_async(shared.info, body) == [1, 2, 3, 4, 5]
 
 
 def test_async_without_a_server_it_says_so(shared: Serving) -> None:

@@ -86,7 +86,7 @@ def test_numba_is_imported_by_jit_alone() -> None:
 
 def test_sockets_are_imported_by_server_and_clients_alone() -> None:
     importers = {module.as_posix() for module in MODULES if imports(module) & {"socket", "zmq"}}
-    assert importers <= {"server.py", "client.py", "fleet.py"}
+    assert importers <= {"server.py", "link.py", "fleet.py"}
 
 
 def test_dependencies_are_what_is_imported() -> None:

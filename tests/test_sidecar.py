@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,14 @@ import pytest
 from navserver.search.grid import Grid
 from navserver.search.movement import Movement
 from navserver.service.world import World
+from navserver.sidecar.address import Address
 from navserver.sidecar.agents import Agents
+from navserver.sidecar.connection_file import default_connection_file
 from navserver.sidecar.dispatch import CAPABILITIES
 from navserver.sidecar.movement_fields import movement_of, search_options_of
 from navserver.sidecar.office import Call
 from navserver.sidecar.path_results import as_asked, smoothed
+from navserver.status import InputError
 from navserver.wire.messages import MESSAGES, read_request
 from navserver.wire.questions import create_world, find_path, list_worlds, world_info
 from tests.sidecar.direct import Direct
@@ -157,3 +161,30 @@ def test_a_defect_aside_is_told_and_the_world_is_free_again() -> None:
     assert direct.ask(world_info("w"))["version"] == 1
     assert direct.ask(list_worlds()) == ["w"]
     direct.close()
+
+
+# --- addresses ------------------------------------------------------------------------------------
+
+
+def test_addresses_say_where_to_connect_and_with_what() -> None:
+    assert Address.of(4000, "t", None, None).resolve() == ("tcp://127.0.0.1:4000", "t")
+    assert Address.of(None, "t", "/run/nav", None).resolve() == ("ipc:///run/nav", "t")
+    assert Address.of(None, None, None, "/some/file").connection_file == Path("/some/file")
+    assert Address.of(None, None, None, None).connection_file == default_connection_file()
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ((0, "t", None, None), "port"),
+        ((65536, "t", None, None), "port"),
+        (("80", "t", None, None), "port"),
+        ((80, None, None, None), "token"),
+        ((80, "t", None, "file"), "connection_file"),
+        ((None, "", "/run/nav", None), "token"),
+    ],
+)
+def test_addresses_that_do_not_hold_together_are_refused(given: Any, field: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Address.of(*given)
+    assert caught.value.field == field

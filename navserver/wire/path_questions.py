@@ -9,11 +9,21 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from navserver.wire.client_session import Answer
-from navserver.wire.path_messages import PATH_STATUSES, SOURCES
-from navserver.wire.question import Question, Times, as_array, as_cells, as_pair, read_times
+from navserver.status import InputError
+from navserver.wire.client_session import Answer, Notice
+from navserver.wire.path_messages import PATH_STATUSES, REASONS, SOURCES
+from navserver.wire.question import (
+    Question,
+    Times,
+    as_array,
+    as_cells,
+    as_pair,
+    read_nothing,
+    read_times,
+)
 
 __all__ = [
+    "BrokenPath",
     "MovementFields",
     "PathAnswer",
     "PathsAnswer",
@@ -21,7 +31,10 @@ __all__ = [
     "TraceAnswer",
     "find_path",
     "find_paths",
+    "read_broken",
     "trace",
+    "unwatch",
+    "watch_path",
 ]
 
 
@@ -47,6 +60,7 @@ class SearchFields(MovementFields, total=False):
     smoothing: str
     priority: int
     deadline_ms: float
+    watch: bool
 
 
 class PathAnswer(NamedTuple):
@@ -66,6 +80,8 @@ class PathAnswer(NamedTuple):
     """What was used."""
     expanded: int
     times: Times
+    watch: int | None = None
+    """Names the watch, if it was asked for and there is a path; see `read_broken`."""
 
     @property
     def found(self) -> bool:
@@ -89,6 +105,8 @@ class PathsAnswer(NamedTuple):
     paths: NDArray[Any]
     """float32 (total, 2) of world positions, or int32 (total, 2) of cells."""
     times: Times
+    watches: NDArray[np.uint32] | None = None
+    """uint32 array (n,): the watch of each path, 0 without one; None if not asked for."""
 
     def path(self, i: int) -> NDArray[Any]:
         """Return one path.
@@ -207,6 +225,7 @@ def _read_path(answer: Answer) -> PathAnswer:
         fields.get("source", "nothing"),
         fields.get("expanded", 0),
         read_times(answer),
+        fields.get("watch"),
     )
 
 
@@ -281,6 +300,7 @@ def _read_paths(answer: Answer) -> PathsAnswer:
         arrays.get("offsets", np.zeros(1, np.uint32)),
         arrays.get("cells", np.zeros((0, 2), np.int32)) if paths is None else paths,
         read_times(answer),
+        arrays.get("watches"),
     )
 
 
@@ -329,3 +349,94 @@ def _read_trace(answer: Answer) -> TraceAnswer:
         arrays.get("h", np.zeros(0)),
         bool(answer.fields.get("truncated", False)),
     )
+
+
+# Watched paths
+
+
+class BrokenPath(NamedTuple):
+    """A watched path that an edit has broken."""
+
+    watch: int
+    """As its answer named it."""
+    at: int
+    """Index of the first of the path's cells that cannot be reached any more."""
+    reason: str
+    """``blocked``, ``corner``, ``narrow`` or ``world_removed``."""
+
+
+def watch_path(
+    world: str,
+    cells: ArrayLike,
+    *,
+    profile: str = "default",
+    diagonal_mode: int = 3,
+    size: int = 1,
+    radius: float = 0.0,
+) -> Question[int]:
+    """Watch a path: an edit that breaks it is told by the event ``path_invalid``.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    cells : array-like of int, shape (n, 2)
+        The path's cells, each a step from the one before.
+    profile, diagonal_mode, size, radius
+        See `MovementFields`.
+
+    Returns
+    -------
+    Question of int
+        Names the watch in this session.
+    """
+    fields = {
+        "world": world, "profile": profile, "diagonal_mode": diagonal_mode, "size": size,
+        "radius": radius,
+    }  # fmt: skip
+    arrays = {"cells": as_cells("cells", cells)}
+    return Question("watch", fields, lambda answer: int(answer.fields["watch"]), arrays)
+
+
+def unwatch(watches: ArrayLike) -> Question[None]:
+    """End watches.
+
+    Parameters
+    ----------
+    watches : array-like of int, shape (n,)
+        Names of watches; those that have ended are passed over.
+
+    Returns
+    -------
+    Question of None
+        Answered when nothing is told of them any more.
+    """
+    arrays = {"watches": as_array("watches", watches, np.uint32, (None,))}
+    return Question("unwatch", {}, read_nothing, arrays)
+
+
+def read_broken(notice: Notice) -> list[BrokenPath]:
+    """Return what an event ``path_invalid`` tells.
+
+    Parameters
+    ----------
+    notice : Notice
+        From `Client.poll` or `AsyncClient.on_notice`.
+
+    Returns
+    -------
+    list of BrokenPath
+        Each is told once.
+
+    Raises
+    ------
+    InputError
+        If it is another event.
+    """
+    if notice.name != "path_invalid":
+        raise InputError("notice", notice.name, "is no path_invalid", "look at its name first")
+    columns = (notice.arrays[name].tolist() for name in ("watches", "indices", "reasons"))
+    return [
+        BrokenPath(watch, index, REASONS[reason])
+        for watch, index, reason in zip(*columns, strict=True)
+    ]

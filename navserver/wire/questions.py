@@ -6,17 +6,19 @@ A question is asked by a client: ``client.ask(find_path("city", (0, 0), (9, 9)))
 from __future__ import annotations
 
 from navserver.wire.map_questions import ExploreAnswer, describe_cells, explore, map_layer
-from navserver.wire.mover_questions import (
+from navserver.wire.mover_answers import (
     MoverEvents,
     MoverInfo,
     MoverStep,
     MoverView,
+    read_state,
+)
+from navserver.wire.mover_questions import (
     add_movers,
     load_movers,
     mover_info,
     order_movers,
     place_movers,
-    read_state,
     remove_movers,
     run_movers,
     save_movers,
@@ -30,6 +32,7 @@ from navserver.wire.mover_questions import (
     view_movers,
 )
 from navserver.wire.path_questions import (
+    BrokenPath,
     MovementFields,
     PathAnswer,
     PathsAnswer,
@@ -37,7 +40,10 @@ from navserver.wire.path_questions import (
     TraceAnswer,
     find_path,
     find_paths,
+    read_broken,
     trace,
+    unwatch,
+    watch_path,
 )
 from navserver.wire.query_questions import (
     connected,
@@ -50,7 +56,15 @@ from navserver.wire.query_questions import (
     what_opens,
 )
 from navserver.wire.question import Question, Times
-from navserver.wire.server_questions import ping, shut_down, stats
+from navserver.wire.server_questions import (
+    listen_to_log,
+    ping,
+    restore,
+    save_snapshot,
+    shut_down,
+    snapshot,
+    stats,
+)
 from navserver.wire.world_questions import (
     create_world,
     delete_world,
@@ -63,6 +77,7 @@ from navserver.wire.world_questions import (
 )
 
 __all__ = [
+    "BrokenPath",
     "ExploreAnswer",
     "MovementFields",
     "MoverEvents",
@@ -88,6 +103,7 @@ __all__ = [
     "flow_field",
     "line_of_sight",
     "list_worlds",
+    "listen_to_log",
     "load_movers",
     "map_layer",
     "mover_info",
@@ -97,10 +113,13 @@ __all__ = [
     "place_movers",
     "raycast",
     "reachable",
+    "read_broken",
     "read_state",
     "remove_movers",
+    "restore",
     "run_movers",
     "save_movers",
+    "save_snapshot",
     "see_movers",
     "send_movers_along",
     "set_movers",
@@ -108,12 +127,15 @@ __all__ = [
     "set_tiles",
     "set_up_movers",
     "shut_down",
+    "snapshot",
     "stats",
     "step_movers",
     "stop_movers",
     "stream_movers",
     "trace",
+    "unwatch",
     "view_movers",
+    "watch_path",
     "what_opens",
     "world_hash",
     "world_info",

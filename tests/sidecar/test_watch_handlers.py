@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from navserver.wire.errors import WireError
-from navserver.wire.path_messages import REASONS
 from navserver.wire.questions import (
     Question,
     create_world,
@@ -14,17 +13,15 @@ from navserver.wire.questions import (
     edit_world,
     find_path,
     find_paths,
+    read_broken,
+    unwatch,
+    watch_path,
 )
 from tests.sidecar.direct import Direct
 
 
 def watch(cells: Any, **fields: Any) -> Question[int]:
-    arrays = {"cells": np.array(cells, np.int32)}
-    return Question("watch", {"world": "w", **fields}, lambda a: int(a.fields["watch"]), arrays)
-
-
-def unwatch(*numbers: int) -> Question[None]:
-    return Question("unwatch", {}, lambda _: None, {"watches": np.array(numbers, np.uint32)})
+    return watch_path("w", cells, **fields)
 
 
 def told(direct: Direct) -> list[tuple[Any, ...]]:
@@ -34,13 +31,8 @@ def told(direct: Direct) -> list[tuple[Any, ...]]:
     for notice in direct.notices:
         if notice.name == "alive":
             continue
-        assert notice.name == "path_invalid"
-        rows = zip(*(notice.arrays[n].tolist() for n in ("watches", "indices", "reasons")),
-                   strict=True)  # fmt: skip
-        found += [
-            (notice.fields["world"], notice.fields["version"], number, index, REASONS[reason])
-            for number, index, reason in rows
-        ]
+        where = (notice.fields["world"], notice.fields["version"])
+        found += [(*where, *broken) for broken in read_broken(notice)]
     direct.notices.clear()
     return found
 
@@ -83,28 +75,24 @@ def test_a_path_that_is_broken_already_is_told_at_once(yard: Direct) -> None:
 def test_watches_end(yard: Direct) -> None:
     numbers = [yard.ask(watch(ROW)) for _ in range(3)]
     assert len(set(numbers)) == 3
-    yard.ask(unwatch(numbers[0], numbers[2], 999))
+    yard.ask(unwatch([numbers[0], numbers[2], 999]))
     yard.ask(edit_world("w", class_ids=255))
     assert [row[2] for row in told(yard)] == [numbers[1]]
 
 
 def test_delivered_paths_are_watched_from_the_version_they_were_found_on(yard: Direct) -> None:
-    question = find_path("w", (0, 0), (7, 0), watch=True, smoothing="pull_string")
-    (answer,) = yard.wait(yard.submit(question))
-    number = answer.fields["watch"]  # type: ignore[union-attr]
-    assert len(question.read(answer).path) == 2  # type: ignore[arg-type]
+    answer = yard.ask(find_path("w", (0, 0), (7, 0), watch=True, smoothing="pull_string"))
+    number = answer.watch
+    assert len(answer.path) == 2
     yard.ask(edit_world("w", cells=[(4, 0)], class_ids=255))
     assert told(yard) == [("w", 2, number, 4, "blocked")]
-    none = find_path("w", (0, 0), (4, 0), watch=True)
-    (answer,) = yard.wait(yard.submit(none))
-    assert answer.fields["watch"] is None  # type: ignore[union-attr]
+    assert yard.ask(find_path("w", (0, 0), (4, 0), watch=True)).watch is None
 
 
 def test_paths_of_a_batch_are_watched(yard: Direct) -> None:
     yard.ask(edit_world("w", cells=[(7, 7)], class_ids=255))
     question = find_paths("w", [(0, 0), (0, 1), (0, 2)], [(7, 0), (7, 7), (7, 2)], watch=True)
-    (answer,) = yard.wait(yard.submit(question))
-    numbers = answer.arrays["watches"].tolist()  # type: ignore[union-attr]
+    numbers = yard.ask(question).watches.tolist()
     assert numbers[1] == 0
     assert 0 < numbers[0] != numbers[2] > 0
     yard.ask(edit_world("w", cells=[(3, 2)], class_ids=255))
@@ -124,7 +112,7 @@ def test_the_end_of_a_world_ends_its_watches(yard: Direct) -> None:
 def test_each_session_is_told_of_its_own(yard: Direct) -> None:
     mine, theirs = yard.ask(watch(ROW), 1), yard.ask(watch([(0, 3), (1, 3)]), 2)
     assert mine == theirs == 1
-    yard.ask(unwatch(theirs), 1)
+    yard.ask(unwatch([theirs]), 1)
     yard.ask(edit_world("w", cells=[(1, 3)], class_ids=255), 1)
     assert told(yard) == [("w", 2, theirs, 1, "blocked")]
 

@@ -16,6 +16,12 @@ EVERY: list[Question[Any]] = [
     questions.ping(),
     questions.stats(),
     questions.shut_down(),
+    questions.listen_to_log("info"),
+    questions.snapshot(),
+    questions.save_snapshot("w"),
+    questions.restore(b"x"),
+    questions.watch_path("w", [(0, 0), (1, 0)], size=2),
+    questions.unwatch([1, 2]),
     questions.create_world("w", [[0, 255]], cell_scale=[[1.0, 2.0]], transform=np.eye(2, 3)),
     questions.create_world("w", width=2, height=1),
     questions.edit_world("w", cells=[(0, 0)], class_ids=1, cell_scale=[2.0]),
@@ -69,7 +75,7 @@ def test_questions_are_requests_that_the_server_takes(question: Question[Any]) -
 
 
 def test_there_is_a_question_of_every_message_but_the_sessions_own() -> None:
-    own = {"hello", "cancel", "log", "snapshot", "restore", "watch", "unwatch"}
+    own = {"hello", "cancel"}
     assert {question.message for question in EVERY} | own == set(MESSAGES)
 
 
@@ -96,6 +102,9 @@ def test_there_is_a_question_of_every_message_but_the_sessions_own() -> None:
         (lambda: questions.set_movers("w", [0.5], max_speed=2), "handles"),
         (lambda: questions.order_movers("w", [2**63], (0, 0)), "handles"),
         (lambda: questions.send_movers_along("w", [1], [(1, 1)], [-1, 1]), "offsets"),
+        (lambda: questions.unwatch([-1]), "watches"),
+        (lambda: questions.watch_path("w", [(0.5, 0)]), "cells"),
+        (lambda: questions.read_broken(Notice("alive", {}, {})), "notice"),
         (lambda: questions.read_state(Notice("alive", {}, {})), "notice"),
     ],
 )
