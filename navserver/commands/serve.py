@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import ipaddress
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_to", "run"]
 
-# How long the thread that owns the sockets waits at most for one that runs Python.
-_SWITCH_SECONDS = 5e-4
-# Requests make no cycles: what there is to be collected comes from worlds and sessions.
-_GARBAGE_THRESHOLD = 20_000
 # Each client is one; a load generator may bring thousands.
 _OPEN_FILES = 32_768
 
@@ -108,8 +102,10 @@ def run(arguments: argparse.Namespace) -> int:
     from navserver.sidecar.connection_file import ConnectionInfo  # noqa: PLC0415
     from navserver.sidecar.logbook import Logbook  # noqa: PLC0415
     from navserver.sidecar.open_files import allow_open_files  # noqa: PLC0415
+    from navserver.sidecar.promptness import be_prompt, stay_prompt  # noqa: PLC0415
 
     allow_open_files(_OPEN_FILES)
+    be_prompt()
     worlds = _worlds_of(arguments)
     settings = ServerSettings(
         port=arguments.port,
@@ -121,8 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         stdin_eof=arguments.stdin_eof,
         idle_timeout=arguments.idle_timeout,
     )
-    server = Server(settings, Logbook(as_json=arguments.log_json), on_warm=_settle)
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    server = Server(settings, Logbook(as_json=arguments.log_json), on_warm=stay_prompt)
     file = arguments.connection_file
     try:
         info = server.bind()
@@ -134,16 +129,6 @@ def run(arguments: argparse.Namespace) -> int:
         server.close()
         if file is not None:
             ConnectionInfo.remove(file, server.instance)
-
-
-def _settle() -> None:
-    """Leave what there is from now on out of garbage collection.
-
-    Modules and kernels stay to the end, and to look through them takes some 50 ms.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_GARBAGE_THRESHOLD)
 
 
 def _worlds_of(arguments: argparse.Namespace) -> list[World]:

@@ -15,7 +15,10 @@ __all__ = ["Rates"]
 
 _FIRST_SECONDS = 60e-9
 _FIRST_EXPANDED = 500.0
-_FEWEST_EXPANSIONS = 1000
+# No more than the smallest slice: a rate that is far too high has to come down again.
+_FEWEST_EXPANSIONS = 256
+# A slice that had to wait for memory, or for its thread, says little of the next one.
+_MOST_GROWTH = 4.0
 _KEPT = 256
 
 _BUNDLE_SECONDS = 250e-6
@@ -85,7 +88,9 @@ class Rates:
             What they took; 0 where the caller has no clock.
         """
         if expanded >= _FEWEST_EXPANSIONS and seconds > 0.0:
-            _take_in(self._seconds, options, seconds / expanded, _FIRST_SECONDS)
+            known = self.of(options)
+            seen = min(seconds / expanded, _MOST_GROWTH * known)
+            _take_in(self._seconds, options, seen, known)
 
     def note_trial(self, client: Hashable, expanded: float) -> None:
         """Take in first tries of a client.
@@ -168,7 +173,9 @@ class Rates:
             What they took; 0 where the caller has no clock.
         """
         if cells >= _FEWEST_EXPANSIONS and seconds > 0.0:
-            _take_in(self._field_seconds, options, seconds / cells, self.of_field(options))
+            known = self.of_field(options)
+            seen = min(seconds / cells, _MOST_GROWTH * known)
+            _take_in(self._field_seconds, options, seen, known)
 
     @staticmethod
     def likely_expanded(distance: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,6 +14,19 @@ def test_short_slices_and_missing_clocks_say_nothing() -> None:
     assert rates.of(OPTIONS) == first
 
 
+def test_one_slice_that_was_held_up_makes_no_difference_that_stays() -> None:
+    rates = Rates()
+    rates.note_slice(OPTIONS, 2000, 1.0)
+    assert rates.of(OPTIONS) < 100e-9
+    for _ in range(100):
+        rates.note_slice(OPTIONS, 2000, 1.0)
+    assert rates.of(OPTIONS) > 400e-6
+    # The smallest slices tell that it has become faster.
+    for _ in range(100):
+        rates.note_slice(OPTIONS, 256, 256 * 20e-9)
+    assert rates.of(OPTIONS) < 30e-9
+
+
 def test_bundles_shrink_as_searches_grow() -> None:
     rates = Rates()
     for _ in range(50):
