@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -24,10 +25,16 @@ from navserver.sim.clients import ClientsWorld
 from navserver.sim.lockstep import LockstepWorld
 from navserver.sim.report import summary_of, write_report
 from navserver.sim.runner import Run, RunResult, run_scenario
-from navserver.sim.scenarios import MOST_BOTS, BotKind, Scenario, load_scenario
+from navserver.sim.scenarios import (
+    MOST_BOTS,
+    BotKind,
+    Scenario,
+    fault_in_file,
+    load_scenario,
+)
 from navserver.sim.setup import Setup
 from navserver.sim.worlds import BotWorld, LocalWorld
-from navserver.status import InputError
+from navserver.status import InputError, MapFileError
 
 __all__ = ["add_to", "run"]
 
@@ -124,13 +131,18 @@ def run(arguments: argparse.Namespace) -> int:
     grid, scenario = _with_map(scenario, arguments)
     _check_outputs(arguments)
     warm_up()
-    result, recorder = run_scenario(
-        scenario,
-        grid,
-        partial(_make_world, arguments),
-        record=arguments.record is not None,
-        progress=_Bar().show if sys.stderr.isatty() else None,
-    )
+    try:
+        result, recorder = run_scenario(
+            scenario,
+            grid,
+            partial(_make_world, arguments),
+            record=arguments.record is not None,
+            progress=_Bar().show if sys.stderr.isatty() else None,
+        )
+    except MapFileError:
+        raise
+    except InputError as error:
+        raise _as_stated(error, arguments) from None
     summary = summary_of(result)
     if recorder is not None:
         recorder.save(arguments.record)
@@ -148,6 +160,18 @@ def run(arguments: argparse.Namespace) -> int:
     if result.error is not None:
         print(f"navserver: the run ended early: {result.error}", file=sys.stderr)
     return FAILED if result.error is not None or result.in_wall else 0
+
+
+def _as_stated(error: InputError, arguments: argparse.Namespace) -> InputError:
+    """Return an error by the option, or the line of the scenario file, that has caused it."""
+    found = re.match(r"(?:bots|edits)\[\d+\]\.(\w+)", error.field)
+    if found is None:
+        return error
+    name = {"count": "bots"}.get(found[1], found[1])
+    is_option = name in ("bots", "behavior", "speed", "radius")
+    if arguments.scenario is not None and not (is_option and getattr(arguments, name) is not None):
+        return fault_in_file(arguments.scenario, error)
+    return InputError(f"--{name}", error.value, error.problem, error.remedy)
 
 
 def _check_place(arguments: argparse.Namespace) -> None:

@@ -446,12 +446,12 @@ def _run_file(file: Path) -> Any:
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BehaviorError(_told(error, f"{file} cannot be run")) from error
     return module
 
 
-def _told(error: Exception, what: str) -> str:
+def _told(error: BaseException, what: str) -> str:
     """Return the error in one line, with the place in the user's file."""
     if isinstance(error, SyntaxError):
         return f"{what}: {error.filename}:{error.lineno}: {error.msg}; correct it there"
@@ -494,7 +494,7 @@ def make_behavior(name: str, kind: Kind, options: Mapping[str, Any]) -> Behavior
         raise InputError(
             f"options.{error.field}", error.value, error.problem, error.remedy
         ) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BehaviorError(_told(error, f"behavior {name} of {kind.name}")) from error
 
 
@@ -529,11 +529,17 @@ def ask_behavior(
     where = f"behavior of {name} at tick {bots.tick}"
     try:
         orders = behavior.decide(bots)
-        if orders is None:
-            return np.zeros(0, np.int64), np.zeros((0, 2), np.int32)
+    except (Exception, SystemExit) as error:
+        raise BehaviorError(_told(error, where)) from error
+    if orders is None:
+        return np.zeros(0, np.int64), np.zeros((0, 2), np.int32)
+    where += _place_of(behavior)
+    try:
         rows, goals = np.asarray(orders[0]), np.asarray(orders[1])
     except Exception as error:
-        raise BehaviorError(_told(error, where)) from error
+        raise BehaviorError(
+            f"{where}: it returned {orders!r:.100}; give rows and goals, or None"
+        ) from error
     if rows.ndim != 1 or goals.shape != (rows.size, 2):
         raise BehaviorError(
             f"{where}: its orders have shapes {rows.shape} and {goals.shape}; "
@@ -557,6 +563,12 @@ def ask_behavior(
     except InputError as error:
         raise BehaviorError(f"{where}: {error}") from None
     return rows.astype(np.int64), goals.astype(np.int32)
+
+
+def _place_of(behavior: Behavior) -> str:
+    """Return file and line of what decides, where it was written in Python."""
+    code = getattr(getattr(behavior.decide, "__func__", behavior.decide), "__code__", None)
+    return f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
 
 
 def _all_whole(goals: NDArray[Any]) -> bool:

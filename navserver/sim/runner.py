@@ -16,7 +16,7 @@ from navserver.sim.scenarios import Scenario
 from navserver.sim.setup import Setup, place_bots
 from navserver.sim.statistics import Tally, cells_of, state_counts
 from navserver.sim.worlds import NO_REASON, BotWorld, Tick, Traffic
-from navserver.status import NavserverError
+from navserver.status import InputError, NavserverError
 
 __all__ = ["Run", "RunResult", "replay", "run_scenario"]
 
@@ -131,8 +131,13 @@ class Run:  # numpydoc ignore=PR02
         bots = self.setup.kinds[number]
         random = np.random.default_rng([self.scenario.seed, 1 + number])
         spawns = self.setup.spawns[self.setup.rows_of(number)]
-        kind = Kind(self.grid, self.setup.movements[number], bots, spawns, random)
-        return make_behavior(bots.behavior, kind, bots.options)
+        try:
+            kind = Kind(self.grid, self.setup.movements[number], bots, spawns, random)
+            return make_behavior(bots.behavior, kind, bots.options)
+        except InputError as error:
+            raise InputError(
+                f"bots[{number}].{error.field}", error.value, error.problem, error.remedy
+            ) from None
 
     @property
     def time(self) -> float:

@@ -22,7 +22,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Area", "BotKind", "MapEdit", "Scenario", "load_scenario"]
+__all__ = ["Area", "BotKind", "MapEdit", "Scenario", "fault_in_file", "load_scenario"]
 
 LONGEST_FILE = 1 << 20
 """Bytes of the largest scenario file."""
@@ -156,7 +156,7 @@ def load_scenario(path: str | PathLike[str]) -> Scenario:
     Parameters
     ----------
     path : path-like
-        A TOML file; see ``docs/scenarios.md``.
+        A TOML file; see ``docs/bots.md``.
 
     Returns
     -------
@@ -180,6 +180,30 @@ def load_scenario(path: str | PathLike[str]) -> Scenario:
         reason = re.sub(r" \(at .*\)", "", str(error))
         raise MapFileError(path, line, f"is not TOML ({reason})", "correct it there") from None
     return _read_scenario(_Table(Path(fspath(path)), text, "", 0, table))
+
+
+def fault_in_file(path: str | PathLike[str], error: InputError) -> MapFileError:
+    """Return what is wrong with a scenario as a fault of the file that states it.
+
+    Parameters
+    ----------
+    path : path-like
+        The scenario file.
+    error : InputError
+        Of a field such as ``bots[1].spawn``.
+
+    Returns
+    -------
+    MapFileError
+        Names the line, where the file has the key.
+    """
+    found = re.match(r"(\w+)\[(\d+)\]\.(\w+)", error.field)
+    line = None
+    if found is not None:
+        text = Path(path).read_text(encoding="utf-8")
+        line = _Table(Path(path), text, found[1], int(found[2]), {})._line_of(found[3])
+    shown = " ".join(repr(error.value).split())
+    return MapFileError(path, line, f"{error.field}: {shown} {error.problem}", error.remedy)
 
 
 def _read_scenario(table: _Table) -> Scenario:

@@ -101,7 +101,7 @@ def test_a_behavior_that_fails_is_an_exit_code_and_a_junit_error(
     code = main(["bots", *SHORT, "--behavior", str(own), "--junit", str(junit)])
     assert code == 1
     told = capsys.readouterr()
-    assert "ended early: behavior of bots at tick 0: its goals are not cells" in told.err
+    assert f"ended early: behavior of bots at tick 0 ({own}:3): its goals are not" in told.err
     assert "arrived     12" in told.out
     assert ET.parse(junit).getroot().attrib["errors"] == "1"
 
@@ -222,3 +222,36 @@ def test_sidecars_that_are_not_there(
 ) -> None:
     assert main(["bots", *SHORT, *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("spawn = [0, 0, 99, 9]", "few.toml:5: bots[0].spawn[1]: (98, 8) lies outside the map"),
+        ("goals = [2, 1, 2, 1]", "few.toml:5: bots[0].goals: [(2, 1, 2, 1)] have no free cell"),
+        ("behavior = 'swim'", "few.toml:5: bots[0].behavior: 'swim' is unknown"),
+        ("options = { pause = -1 }", "few.toml:5: bots[0].options.pause: -1 is not 0 or more"),
+        ("class_costs = { 0 = inf }", "few.toml:4: bots[0].count: 3 are more bots"),
+        ("[[edits]]\narea=[9,9,1,1]\ntick=1\nclass=1", "few.toml:6: edits[0].area[0]: (9, 9)"),
+    ],
+)
+def test_faults_of_a_scenario_are_told_by_its_lines(
+    lines: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "few.toml"
+    file.write_text(f'map = "town.txt"\nticks = 4\n[[bots]]\ncount = 3\n{lines}\n')
+    (tmp_path / "town.txt").write_text("......\n..##..\n......\n")
+    assert main(["bots", "--scenario", str(file)]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_faults_of_options_that_win_over_a_scenario_are_told_by_the_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "few.toml"
+    file.write_text("[[bots]]\ncount = 3\n")
+    given = ["bots", "builtin:rooms", "--scenario", str(file)]
+    assert main([*given, "--bots", "900000"]) == 2
+    assert "navserver: --bots: 900000 are more" in capsys.readouterr().err
+    assert main([*given, "--behavior", "swim"]) == 2
+    assert "navserver: --behavior: 'swim' is unknown" in capsys.readouterr().err

@@ -181,7 +181,8 @@ def test_what_users_may_answer(tmp_path: Path, decide: str, answer: Any) -> None
     ("decide", "words"),
     [
         ("return 1 / 0", "own.py:5: ZeroDivisionError: division by zero"),
-        ("return 3", "TypeError"),
+        ("return 3", "it returned 3; give rows and goals, or None"),
+        ("return {1: 2}", "it returned {1: 2}; give rows and goals, or None"),
         ("return [0], [(np.nan, 5)]", "its goals are not cells, as [nan  5.] of row 0"),
         ("return [0, 1], [(0, 5), (0.5, 5)]", "of row 1; give whole numbers"),
         ("return [0], [(99, 5)]", "goals[0]: (99, 5) lies outside the map"),
@@ -197,7 +198,8 @@ def test_what_users_may_answer(tmp_path: Path, decide: str, answer: Any) -> None
 def test_bad_orders_are_told_by_kind_and_tick(tmp_path: Path, decide: str, words: str) -> None:
     with pytest.raises(BehaviorError) as caught:
         ask(tmp_path, decide)
-    assert str(caught.value).startswith("behavior of bots at tick 7: ")
+    assert str(caught.value).startswith("behavior of bots at tick 7")
+    assert f"{tmp_path / 'own.py'}:" in str(caught.value)
     assert words in str(caught.value)
 
 

@@ -168,3 +168,17 @@ def test_bots_in_walls_are_counted() -> None:
     run.grid.set_all(255)
     run.advance()
     assert run.result().in_wall == 2
+
+
+def test_a_behavior_that_ends_the_process_ends_only_the_run(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(
+        "import sys\n"
+        "class Own:\n"
+        "    def __init__(self, kind): pass\n"
+        "    def decide(self, bots): sys.exit(3)\n"
+    )
+    result, _ = run_scenario(Scenario((BotKind("mine", 3, str(file)),), ticks=9), ROOMS, local())
+    assert result.ticks == 0
+    assert result.error is not None
+    assert "own.py:4: SystemExit: 3" in result.error
