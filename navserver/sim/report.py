@@ -24,6 +24,9 @@ __all__ = ["summary_of", "write_report"]
 
 _WORST_PLACES = 20
 
+# A single cell of a map of such a side is plain to see.
+_SIDE_OF_CLEAR_CELLS = 200
+
 
 def summary_of(result: RunResult) -> dict[str, Any]:
     """Return the figures of a run.
@@ -166,7 +169,9 @@ def _write(place: Path, result: RunResult, title: str) -> Path:
     reach = _reach_of(result)
     stuck = _stuck_places(result)
     _draw(place / "traffic.png", result, result.tally.visits, [c.cell for c in chokes])
-    _draw(place / "stuck.png", result, result.tally.stuck, [s["cell"] for s in stuck])
+    spread = _spread(result.tally.stuck, result.grid.width, result.grid.height)
+    spread[result.grid.blocked(_profile_of(result)).reshape(-1)] = 0
+    _draw(place / "stuck.png", result, spread, [s["cell"] for s in stuck])
     details = {
         "choke_points": [{**c._asdict(), "cell": list(c.cell)} for c in chokes],
         "stuck_places": [{**s, "cell": list(s["cell"])} for s in stuck],
@@ -182,6 +187,22 @@ def _write(place: Path, result: RunResult, title: str) -> Path:
     target = place / "report.html"
     target.write_text(page.html(), encoding="utf-8")
     return target
+
+
+def _spread(counts: NDArray[np.int64], width: int, height: int) -> NDArray[np.int64]:
+    """Return counts that cells of a large map share with those beside them, to be seen at all."""
+    reach = max(width, height) // _SIDE_OF_CLEAR_CELLS
+    table = counts.reshape(height, width)
+    for axis, side in ((0, height), (1, width)):
+        wide = table.copy()
+        for step in range(1, min(reach, side - 1) + 1):
+            here = [slice(None), slice(None)]
+            there = [slice(None), slice(None)]
+            here[axis], there[axis] = slice(step, None), slice(None, -step)
+            np.maximum(wide[tuple(here)], table[tuple(there)], out=wide[tuple(here)])
+            np.maximum(wide[tuple(there)], table[tuple(here)], out=wide[tuple(there)])
+        table = wide
+    return table.reshape(-1).copy()
 
 
 def _draw(file: Path, result: RunResult, counts: NDArray[np.int64], marks: list[Any]) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from navserver.movers.columns import StuckReason
 from navserver.search.grid import Grid
+from navserver.sim import report
 from navserver.sim.bots import BotState
 from navserver.sim.report import summary_of, write_report
 from navserver.sim.runner import Run, RunResult
@@ -113,3 +114,16 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"--out: .* cannot be written"):
         write_report(tmp_path / "file", a_result(), "x")
+
+
+def test_lonely_cells_of_large_maps_are_drawn_larger() -> None:
+    counts = np.zeros((5, 900), np.int64)
+    counts[0, 0], counts[2, 450], counts[4, 899] = 3, 7, 5
+    spread = report._spread(counts.reshape(-1), 900, 5).reshape(5, 900)
+    # 900 // 200 = 4 cells to each side
+    assert (spread[:, 446:455] == 7).all()
+    assert not spread[:, 6:446].any()
+    assert (spread[0:5, 0:5] == 3).all()
+    assert (spread[0:5, 895:900] == 5).all()
+    few = counts[:, :5].reshape(-1)
+    assert (report._spread(few, 5, 5) == few).all()
