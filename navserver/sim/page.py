@@ -157,7 +157,9 @@ class Page:
 
 def _shown(value: object) -> str:
     if isinstance(value, float):
-        return "no cell" if np.isnan(value) else f"{value:,.4g}"
+        if np.isnan(value):
+            return "no cell"
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else escape(str(value))
 
 

@@ -109,3 +109,13 @@ def test_a_sparkline_keeps_every_peak() -> None:
     values[77_777] = 9.0
     assert "9 ms at most" in sparkline(values, "ms")
     assert ",20.0" in sparkline(values, "ms")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(72643.583, "72,644"), (1000.0, "1,000"), (42.38, "42.38"), (0.98765, "0.9877"), (0.0, "0")],
+)
+def test_numbers_are_plain(value: float, shown: str) -> None:
+    page = Page("a", "b")
+    page.table(["name"], [(value,)])
+    assert f">{shown}</td>" in page.html()
