@@ -32,6 +32,9 @@ _MAX_SPARES = 2
 # A copy that missed edits of more bytes than this times the map's is cheaper made anew.
 _LOG_FACTOR = 2
 
+# On a smaller map whatever a search needs is built in a millisecond or two.
+_SMALL_CELLS = 1 << 16
+
 _MAX_READY = 8
 _MAX_IDLE_BYTES = 1 << 28
 _MAX_IDLE = 64
@@ -96,7 +99,28 @@ class Replica:
         """The one given back last: most often the next one wanted."""
         self._idle: OrderedDict[Hashable, list[Searcher]] = OrderedDict()
         self._n_idle = 0
+        self._seen: OrderedDict[SearchOptions, None] = OrderedDict()
         self._lock = threading.Lock()
+
+    def is_quick(self, options: SearchOptions) -> bool:
+        """Return whether a search can begin at once, with all that it needs built.
+
+        Parameters
+        ----------
+        options : SearchOptions
+            How to search.
+
+        Returns
+        -------
+        bool
+            False on a large map before the first search of such options.
+        """
+        return options in self._seen or self.grid.size <= _SMALL_CELLS
+
+    def forget(self) -> None:
+        """Take note that a large edit may have ended what searches need."""
+        with self._lock:
+            self._seen.clear()
 
     @property
     def version(self) -> int:
@@ -144,6 +168,11 @@ class Replica:
         if searcher is None:
             searcher = Searcher(self.grid, options, limit)
         searcher.prepare(self.grid)
+        if options not in self._seen:
+            with self._lock:
+                self._seen[options] = None
+                while len(self._seen) > _MAX_IDLE:
+                    self._seen.popitem(last=False)
         return searcher
 
     def give_back(self, searcher: Searcher) -> None:
@@ -216,6 +245,21 @@ class Replicas:
         """Copies that exist."""
         with self._lock:
             return 1 + len(self._spares) + len(self._held)
+
+    def is_quick(self, options: SearchOptions) -> bool:
+        """Return whether a search of the newest version can begin at once.
+
+        Parameters
+        ----------
+        options : SearchOptions
+            How to search.
+
+        Returns
+        -------
+        bool
+            As `Replica.is_quick`.
+        """
+        return self._head.is_quick(options)
 
     @property
     def grid(self) -> Grid:
@@ -337,6 +381,7 @@ class Replicas:
             with self._lock:
                 self._keep(target)
             raise
+        target.forget()
         self._build_ready(target.grid)
         with self._lock:
             self._head = target

@@ -150,8 +150,8 @@ class Scheduler:
         -------
         Trial or None
             Its result is to be noted by `note_path`; without one a request is to be submitted
-            as tried. None if nothing was tried: others come first, or the answer is known or
-            under way.
+            as tried; so if what it needs is yet to be built. None if others come first, or the
+            answer is known or under way.
 
         Raises
         ------
@@ -165,6 +165,8 @@ class Scheduler:
                 return None
         if world.cache.has(options, start, goal):
             return None
+        if not world.replicas.is_quick(options):
+            return Trial(None)
         return try_path(world, options, start, goal)
 
     def note_path(self, outcome: str, waiting: float, searching: float) -> None:
@@ -218,7 +220,8 @@ class Scheduler:
     ) -> None:
         alone = request if request.is_alone else None
         job = Job(world, request.options, request.start, request.goal, alone)
-        job.tried = job.tried or is_tried
+        # What takes long to build is built on a thread that nobody waits for.
+        job.tried = job.tried or is_tried or not world.replicas.is_quick(request.options)
         if request.agent is not None:
             older = self._agents.get((request.client, request.agent))
             if older is not None:
@@ -255,7 +258,8 @@ class Scheduler:
     def _submit_batch(self, request: BatchRequest, world: World, now: float) -> None:
         ticket = BatchTicket(request, world, (self._order, 0), now)
         if ticket.rows:
-            self._enter(ticket, Lane.SHORT, now)
+            is_quick = world.replicas.is_quick(request.options)
+            self._enter(ticket, Lane.SHORT if is_quick else Lane.BEGIN, now)
         else:
             self._pending[request.client, request.request_id] = ticket
             ticket.settle_if_done(self, now)

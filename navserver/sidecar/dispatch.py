@@ -55,6 +55,7 @@ class Dispatch:
             The time.
         """
         office = self._office
+        office.begin_round()
         while (event := office.sessions.next_event()) is not None:
             if isinstance(event, Asked):
                 self._carry_out(Call(event.session, event.request, now))

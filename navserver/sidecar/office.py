@@ -148,6 +148,7 @@ class Office:
         """What ``stats`` tells besides the scheduler's figures, by their prefix."""
         self.snapshot_file: Path | None = None
         """Where snapshots are saved, if the server was told."""
+        self._at_once_until = 0.0
         self._watch_numbers: dict[Session, int] = {}
         self._wake = wake
         self._aside = ThreadPoolExecutor(_THREADS, thread_name_prefix="navserver-aside")
@@ -174,7 +175,7 @@ class Office:
             result = handler(self, call)
         except InputError as error:
             result = error
-        except NavserverError as error:
+        except (NavserverError, MemoryError) as error:
             result = WireError("internal", "type", call.request.message.name, str(error), _REPORT)
         if result is not None:
             self.answer(call, result)
@@ -208,21 +209,20 @@ class Office:
         self._last_number -= 1
         return self._last_number
 
-    def may_search(self, call: Call) -> bool:
-        """Return whether a short search may run right here, in the thread that owns the sockets.
+    def begin_round(self) -> None:
+        """Let short searches run at once for a while."""
+        self._at_once_until = self.clock() + _AT_ONCE_SECONDS
 
-        Parameters
-        ----------
-        call : Call
-            For whom.
+    def may_search(self) -> bool:
+        """Return whether a short search may run right here, in the thread that owns the sockets.
 
         Returns
         -------
         bool
-            False while kernels are compiled, or if too much has been done since it came: what
-            else has come meanwhile is shared out by the scheduler.
+            False while kernels are compiled, or if the round has lasted too long: what else has
+            come is shared out by the scheduler.
         """
-        return self.is_warm and self.clock() - call.now < _AT_ONCE_SECONDS
+        return self.is_warm and self.clock() < self._at_once_until
 
     def submit(
         self, call: Call, request: ServiceRequest, deliver: Deliver, *, is_tried: bool = False

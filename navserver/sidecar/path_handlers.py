@@ -151,7 +151,7 @@ def _ask_path(office: Office, call: Call) -> Reply | None:
     options = search_options_of(world, fields)
     trial = None
     # Cells of its own make a search one that is begun as a long one.
-    if not call.request.arrays and fields["deadline_ms"] != 0.0 and office.may_search(call):
+    if not call.request.arrays and fields["deadline_ms"] != 0.0 and office.may_search():
         began = office.clock()
         trial = office.scheduler.try_path(world, options, fields["start"], fields["goal"])
         if trial is not None and trial.result is not None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from navserver.search.grid import Grid
 from navserver.service.path_queue import Lane
 from navserver.service.path_tickets import TRIAL_EXPANSIONS
-from navserver.service.requests import Outcome, PathRequest, SearchOptions, Used
+from navserver.service.requests import BatchRequest, Outcome, PathRequest, SearchOptions, Used
 from navserver.service.scheduler import Scheduler
 from navserver.service.trial import try_path
 from navserver.service.world import World, Worlds
@@ -85,6 +86,27 @@ def test_what_is_known_or_under_way_is_not_tried(scheduler: Scheduler) -> None:
     scheduler.submit(PathRequest("a", 2, "map", start=FAR[0], goal=FAR[1]), 0.0)
     (reply,) = scheduler.take_replies()
     assert reply.used == Used.CACHE
+
+
+def test_what_takes_long_to_build_is_left_to_other_threads() -> None:
+    worlds = Worlds()
+    world = worlds.add("large", Grid.filled(512, 512))
+    scheduler = Scheduler(worlds)
+    ends = ((0, 0), (2, 0))
+    trial = scheduler.try_path(world, OPTIONS, *ends)
+    assert trial is not None
+    assert trial.result is None
+    scheduler.submit(PathRequest("a", 1, "large", start=ends[0], goal=ends[1]), 0.0)
+    both = [ends[0]] * 2, [ends[1]] * 2
+    scheduler.submit(BatchRequest("a", 2, "large", starts=both[0], goals=both[1]), 0.0)
+    assert scheduler.take_work(0.0, Lane.SHORT) is None
+    assert [reply.outcome for reply in scheduler.tick(0.0)] == [Outcome.FOUND, Outcome.DONE]
+    trial = scheduler.try_path(world, OPTIONS, *ends)
+    assert trial is not None
+    assert trial.result is not None
+    # An edit of many cells is one of a copy, for which nothing is known to be built.
+    world.set_all(np.full((512, 512), 1, np.uint8))
+    assert not world.replicas.is_quick(OPTIONS)
 
 
 def test_a_path_that_was_tried_is_not_tried_again(scheduler: Scheduler) -> None:
