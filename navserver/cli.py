@@ -13,11 +13,13 @@ from navserver.commands import (
     bots,
     check,
     demo,
+    doctor,
     install_addon,
     path,
     query,
     replay,
     serve,
+    stats,
     warmup,
 )
 from navserver.commands.arguments import Parser, UsageError, in_options, protect_cells
@@ -49,7 +51,9 @@ def build_parser() -> Parser:
     commands = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", required=True, parser_class=Parser
     )
-    for command in (path, query, check, bots, replay, serve, warmup, demo, install_addon):
+    for command in (
+        path, query, check, bots, replay, serve, stats, doctor, warmup, demo, install_addon,
+    ):  # fmt: skip
         command.add_to(commands)
     return parser
 

@@ -185,14 +185,17 @@ class Link(Inbox):  # numpydoc ignore=PR02
 
     def receive(self) -> None:
         """Take in all messages that have come, and send what comes of them."""
-        dealer, now = self.socket, time.monotonic()
+        self._receive_all(time.monotonic())
+        self.send()
+
+    def _receive_all(self, now: float) -> None:
+        dealer = self.socket
         while dealer is not None and self.socket is dealer:
             try:
                 frames = dealer.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
                 break
             self._receive_message(frames, now)
-        self.send()
 
     def _look_at_connection(self, now: float) -> None:
         monitor = self._monitor
@@ -203,8 +206,11 @@ class Link(Inbox):  # numpydoc ignore=PR02
                     "the server refuses this client: the token is not that of its launch; read "
                     "the connection file or the ready line again"
                 ))  # fmt: skip
-            elif self.session.state is not ClientState.DOWN:
-                self.session.connection_lost(now)
+            else:
+                # What came before the end counts: a server that ends answers and is gone at once.
+                self._receive_all(now)
+                if self.session.state not in (ClientState.DOWN, ClientState.CLOSED):
+                    self.session.connection_lost(now)
             self._look_at_session()
             monitor = self._monitor
 

@@ -37,7 +37,7 @@ from navserver.status import InputError
 from navserver.wire.limits import MAX_FRAME_BYTES, PROTOCOL, USERNAME
 from navserver.wire.server_session import ServerSessions
 
-__all__ = ["Server", "ServerSettings"]
+__all__ = ["Server", "ServerSettings", "take_any_port"]
 
 HOST = "127.0.0.1"
 
@@ -366,6 +366,25 @@ class Server:
         self._context.destroy(linger=_LINGER_MS)
         self._waker.close()
         self._woken.close()
+
+
+def take_any_port() -> int:
+    """Take a port of this machine that is free, and give it back.
+
+    Returns
+    -------
+    int
+        The port.
+
+    Raises
+    ------
+    OSError
+        If none can be taken.
+    """
+    with socket.socket() as taken:
+        taken.bind((HOST, 0))
+        taken.listen()
+        return int(taken.getsockname()[1])
 
 
 class _Gate:

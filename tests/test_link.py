@@ -12,7 +12,14 @@ import pytest
 from navserver.link import Link
 from navserver.sidecar.address import Address
 from navserver.sidecar.connection_file import ConnectionInfo
-from navserver.wire.questions import create_world, ping, set_up_movers, step_movers, stream_movers
+from navserver.wire.questions import (
+    create_world,
+    ping,
+    set_up_movers,
+    shut_down,
+    step_movers,
+    stream_movers,
+)
 from navserver.wire.session import ClientState
 from tests.serving import PATIENCE, Serving, serving
 
@@ -103,3 +110,16 @@ def test_states_are_confirmed_once_they_are_taken(link: Link) -> None:
         assert [notice.fields["tick"] for notice in taken] == [tick]
         link.confirm(taken)
         ask(ping())
+
+
+def test_what_a_server_said_before_it_ended_is_heard() -> None:
+    with serving(workers=1) as running:
+        link = Link(Address.of(running.info.port, running.info.token, None, None), None)
+        until(link, lambda: link.session.state is ClientState.OPEN)
+        number = link.ask(shut_down())
+        running._thread.join(PATIENCE)
+        # The answer and the end have both come by the time that anything is looked at.
+        time.sleep(0.2)
+        link.keep(time.monotonic())
+        assert number in link.answers
+        link.destroy()

@@ -11,7 +11,7 @@ from typing import Any
 import navserver
 from navserver.commands.arguments import UsageError
 
-__all__ = ["add_to", "addon_folder", "install", "run"]
+__all__ = ["add_to", "addon_folder", "addon_version", "install", "run"]
 
 _PLACE = Path("addons", "navserver")
 
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         0.
     """
     before = install(arguments.project)
-    now = _version(addon_folder())
+    now = addon_version(addon_folder())
     change = f"version {now}" if before in {None, now} else f"version {now}, before {before}"
     print(f"addon       {arguments.project / _PLACE} ({change})")
     if before is None:
@@ -78,7 +78,7 @@ def install(project: Path) -> str | None:
     if not (project / "project.godot").is_file():
         raise UsageError(f"{project}: no project.godot in it; give the folder of a Godot project")
     place = project / _PLACE
-    before = _version(place) if place.is_dir() else None
+    before = addon_version(place) if place.is_dir() else None
     if place.exists() and before is None:
         raise UsageError(f"{place}: is there and is not the addon; move it out of the way")
     place.parent.mkdir(exist_ok=True)
@@ -114,8 +114,19 @@ def addon_folder() -> Path:
     raise UsageError("this installation has no Godot addon in it; install navserver from its wheel")
 
 
-def _version(folder: Path) -> str | None:
-    """Return the version that an addon states; None if it is not this addon."""
+def addon_version(folder: Path) -> str | None:
+    """Return the version that an addon states.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it is.
+
+    Returns
+    -------
+    str or None
+        None if it is not this addon.
+    """
     config = configparser.ConfigParser()
     try:
         config.read(folder / "plugin.cfg", encoding="utf-8")

@@ -23,6 +23,7 @@ from navserver.service.scheduler import Scheduler
 from navserver.service.watches import PathInvalid
 from navserver.service.world import World, Worlds
 from navserver.sidecar.agents import Agents
+from navserver.sidecar.figures import RequestFigures
 from navserver.sidecar.holds import Holds
 from navserver.sidecar.logbook import Logbook
 from navserver.status import InputError, NavserverError
@@ -144,6 +145,8 @@ class Office:
         """The worlds that something is being done to aside."""
         self.on_leave: list[Callable[[World], None]] = []
         """Called with each world that has been removed or replaced."""
+        self.requests = RequestFigures()
+        """What has been answered."""
         self.figures: dict[str, Callable[[], dict[str, Any]]] = {}
         """What ``stats`` tells besides the scheduler's figures, by their prefix."""
         self.snapshot_file: Path | None = None
@@ -194,7 +197,15 @@ class Office:
             result = result._replace(search_us=(self.clock() - call.now) * 1e6)
         if self._cancels and (isinstance(result, InputError) or not result.fields.get("more")):
             self._cancels.pop((call.session, call.id), None)
+        self._count(call, result)
         self.sessions.reply(call.session, call.id, result)
+
+    def _count(self, call: Call, result: Result) -> None:
+        kind = call.request.message.name
+        if isinstance(result, InputError):
+            self.requests.note(kind, "error", 0.0, (self.clock() - call.now) * 1e6)
+        elif not result.fields.get("more"):
+            self.requests.note(kind, result.status, result.wait_us, result.search_us)
 
     # Searches
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
+from itertools import islice
 from typing import Any
 
 import psutil
 
+from navserver.sidecar.figures import flat_figures, held_figures
 from navserver.sidecar.logbook import LEVELS, Entry
 from navserver.sidecar.office import Call, Handler, Office
+from navserver.wire.limits import MAX_ITEMS
 from navserver.wire.message import Reply
 from navserver.wire.server_session import Session
 
-__all__ = ["SERVER_HANDLERS", "LogListeners", "flat_figures"]
+__all__ = ["SERVER_HANDLERS", "LogListeners"]
 
 _MOST_ENTRIES = 1024
 
@@ -28,46 +30,18 @@ def _cancel(office: Office, call: Call) -> Reply:
 
 
 def _stats(office: Office, call: Call) -> Reply:  # noqa: ARG001
-    memory = psutil.Process().memory_info().rss
-    figures = {
+    figures: dict[str, float] = {
         "uptime_s": office.clock() - office.started,
         "sessions": len(office.sessions),
         "requests_open": office.sessions.open_requests,
-        "memory.process_bytes": memory,
-        **flat_figures(office.scheduler.statistics()),
+        "memory.process_bytes": psutil.Process().memory_info().rss,
+        **flat_figures(office.requests.summary()),
     }
     for prefix, figures_of in office.figures.items():
         figures.update(flat_figures(figures_of(), f"{prefix}."))
-    return Reply("ok", {"stats": figures}, {})
-
-
-def flat_figures(statistics: dict[str, Any], prefix: str = "") -> dict[str, float]:
-    """Return nested figures as one map.
-
-    Parameters
-    ----------
-    statistics : dict of str to object
-        Numbers, and dictionaries of them; all else is left out.
-    prefix : str
-        What stands before each name.
-
-    Returns
-    -------
-    dict of str to float
-        By names joined with dots; finite.
-
-    Examples
-    --------
-    >>> flat_figures({"queue": {"rows": 3, "name": "x"}, "hits": 0.5})
-    {'queue.rows': 3, 'hits': 0.5}
-    """
-    flat: dict[str, float] = {}
-    for name, value in statistics.items():
-        if isinstance(value, dict):
-            flat.update(flat_figures(value, f"{prefix}{name}."))
-        elif isinstance(value, (int, float)) and math.isfinite(value):
-            flat[f"{prefix}{name}"] = value
-    return flat
+    # The worlds' come last: of what one message cannot tell, theirs is left out.
+    figures.update(flat_figures(held_figures(office.scheduler)))
+    return Reply("ok", {"stats": dict(islice(figures.items(), MAX_ITEMS))}, {})
 
 
 class LogListeners:

@@ -78,8 +78,10 @@ CANCEL = Message(
 
 STATS = Message(
     "stats",
-    "Returns figures of the server: by kind of request ``<type>.count``, ``<type>.p50_us`` and "
-    "``<type>.p99_us``; ``queue.*``, ``cache.*``, ``memory.*``, ``sessions``, ``uptime_s``.",
+    "Returns figures of the server: by kind of request ``<type>.count``, ``<type>.errors``, "
+    "``<type>.p50_us``, ``<type>.p99_us`` and ``<type>.wait_p99_us``, the times of the last 4,096; "
+    "``queue.*``, ``cache.*``, ``memory.*``, ``movers.*``, ``worlds.<name>.*``, ``sessions``, "
+    "``requests_open``, ``uptime_s``. Others may be added.",
     Part((), ()),
     Part((weights("stats", "the figures by name", default={}),), ()),
 )
