@@ -12,14 +12,15 @@ import hashlib
 from collections.abc import Callable, Mapping
 from operator import index
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from navserver.search.bodies import body_space
-from navserver.search.costs import BlockExtremes, CostModel, Terrain
+from navserver.search.costs import CostModel, Terrain
 from navserver.search.derived import DerivedArrays, Edit, MoveMasks, Space
+from navserver.search.layers import EditTarget, Layers
 from navserver.search.movement import Movement, MovementOptions, movement_of
 from navserver.search.moves import DiagonalMode, mask_table
 from navserver.search.profile import DEFAULT_PROFILE, N_CLASSES, SOLID, Profile
@@ -47,18 +48,8 @@ __all__ = [
     "read_only",
 ]
 
-_NO_CELL_SCALE = np.empty(0, np.float32)
 # Movements whose terrain is kept for each of the grid's move masks.
 _MOST_TERRAINS = 16
-
-
-class _Target(NamedTuple):
-    """The cells of an edit: an index into [y, x] arrays, and the same for the extremes."""
-
-    where: Any
-    shape: tuple[int, ...]
-    rectangle: tuple[int, int, int, int] | None
-    cells: NDArray[np.int64]
 
 
 class Grid:
@@ -116,11 +107,7 @@ class Grid:
         self.version = 1
         """Starts at 1 and grows by 1 with every edit."""
         self._class_counts = _count_classes(self._classes)
-        self._scale: NDArray[np.float32] | None = None
-        self._scale_extremes: BlockExtremes | None = None
-        self._layer_rows: dict[str, int] = {}
-        self._layer_stack = np.empty((0, self.size), np.float32)
-        self._layer_extremes: list[BlockExtremes] = []
+        self._layers = Layers(self.height, self.width)
         self.derived = DerivedArrays()
         """Arrays computed from the map on first use and kept current; bounded in bytes."""
         whole = self._whole()
@@ -203,14 +190,14 @@ class Grid:
     @property
     def cell_scale(self) -> NDArray[np.float32] | None:
         """float32 array (height, width), a read-only view; None where every factor is 1."""
-        return None if self._scale is None else read_only(self._scale)
+        scale = self._layers.scale
+        return None if scale is None else read_only(scale)
 
     @property
     def layers(self) -> Mapping[str, NDArray[np.float32]]:
         """Overlays by name, float32 arrays (height, width), read-only views."""
-        return MappingProxyType(
-            {name: read_only(self._layer(name)) for name in sorted(self._layer_rows)}
-        )
+        layers = self._layers
+        return MappingProxyType({name: read_only(layers[name]) for name in layers.names})
 
     def contains(self, cell: tuple[int, int]) -> bool:
         """Return whether the cell lies on the map.
@@ -333,14 +320,15 @@ class Grid:
             ``inf`` where the profile blocks.
         """
         flat = self.flat_index(cell)
-        rows, weights = self._overlay_rows(Movement(profile, overlays=overlays))
+        layers = self._layers
+        rows, weights = layers.overlay_rows(Movement(profile, overlays=overlays))
         cost = float(profile.costs[self._classes.reshape(-1)[flat]])
         if np.isinf(cost):
             return cost
-        if self._scale is not None:
-            cost *= float(self._scale.reshape(-1)[flat])
+        if layers.scale is not None:
+            cost *= float(layers.flat_scale[flat])
         for row, weight in zip(rows, weights, strict=True):
-            cost += float(weight) * float(self._layer_stack[row, flat])
+            cost += float(weight) * float(layers.stack[row, flat])
         return cost
 
     def blocked(self, profile: Profile = DEFAULT_PROFILE) -> NDArray[np.bool_]:
@@ -418,17 +406,6 @@ class Grid:
             self.space(movement)
             return self.derived.get(space_key, kind, lambda space: MoveMasks(space, mode))
 
-    def _overlay_rows(self, movement: Movement) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the layers that count, as rows of the stack in the order of their names."""
-        for name, _ in movement.overlays:
-            if name not in self._layer_rows:
-                known = ", ".join(sorted(self._layer_rows)) or "none yet"
-                raise InputError(
-                    "overlays", name, "is not a layer of the grid", f"its layers: {known}"
-                )
-        rows = np.array([self._layer_rows[name] for name, _ in movement.overlays], np.int64)
-        return rows, np.array([weight for _, weight in movement.overlays], np.float64)
-
     def terrain(self, movement: Movement) -> Terrain:
         """Return the arrays that kernels read; they are the grid's own, not copies.
 
@@ -466,7 +443,7 @@ class Grid:
             masks.terrains.clear()
 
     def _make_terrain(self, movement: Movement, masks: NDArray[np.uint8]) -> Terrain:
-        rows, weights = self._overlay_rows(movement)
+        rows, weights = self._layers.overlay_rows(movement)
         space = self.space(movement)
         costs = movement.profile.costs.astype(np.float64)
         costs[np.isinf(costs)] = 1.0
@@ -479,8 +456,8 @@ class Grid:
             mask_table=mask_table(movement.diagonal_mode),
             classes=self._classes.reshape(-1),
             class_costs=costs,
-            cell_scale=_NO_CELL_SCALE if self._scale is None else self._scale.reshape(-1),
-            layers=self._layer_stack,
+            cell_scale=self._layers.flat_scale,
+            layers=self._layers.stack,
             layer_rows=rows,
             layer_weights=weights,
             cost_model=int(movement.cost_model),
@@ -507,13 +484,7 @@ class Grid:
         costs = movement.profile.costs[self._class_counts > 0].astype(np.float64)
         if ignoring or np.isinf(costs).all():
             costs = np.append(costs, 1.0)
-        costs = costs[np.isfinite(costs)]
-        bounds = np.array([costs.min(), costs.max()])
-        if self._scale_extremes is not None:
-            bounds *= self._scale_extremes.extremes()
-        for row, weight in zip(*self._overlay_rows(movement), strict=True):
-            bounds += weight * np.array(self._layer_extremes[row].extremes())
-        return float(bounds[0]), float(bounds[1])
+        return self._layers.cost_bounds(movement, costs[np.isfinite(costs)])
 
     def class_costs(self, movement: Movement) -> NDArray[np.float64] | None:
         """Return the costs of the classes on the map, if nothing else adds to them.
@@ -528,7 +499,7 @@ class Grid:
         float64 array (n,) or None
             Finite and distinct, in order; None with a scale or overlays.
         """
-        if self._scale is not None or movement.overlays:
+        if self._layers.scale is not None or movement.overlays:
             return None
         costs = np.unique(movement.profile.costs[self._class_counts > 0].astype(np.float64))
         return costs[np.isfinite(costs)]
@@ -716,35 +687,24 @@ class Grid:
         InputError
             If there is no such layer.
         """
-        if not isinstance(name, str) or name not in self._layer_rows:
-            known = ", ".join(sorted(self._layer_rows)) or "none"
-            raise InputError("name", name, "is not a layer of the grid", f"its layers: {known}")
-        kept = sorted(set(self._layer_rows) - {name})
-        stack = np.stack([self._layer(other) for other in kept]) if kept else None
-        self._layer_rows = {other: row for row, other in enumerate(kept)}
-        self._layer_stack = (
-            np.empty((0, self.size), np.float32)
-            if stack is None
-            else stack.reshape(len(kept), self.size)
-        )
-        self._layer_extremes = [BlockExtremes(self._layer(other)) for other in kept]
+        self._layers.remove(name)
         self._forget_terrains()
         self.version += 1
         return self.version
 
-    def _whole(self) -> _Target:
+    def _whole(self) -> EditTarget:
         return self._rectangle_target(0, 0, self.width, self.height)
 
-    def _rectangle_target(self, x0: int, y0: int, x1: int, y1: int) -> _Target:
+    def _rectangle_target(self, x0: int, y0: int, x1: int, y1: int) -> EditTarget:
         where = (slice(y0, y1), slice(x0, x1))
-        return _Target(where, (y1 - y0, x1 - x0), (x0, y0, x1, y1), np.empty(0, np.int64))
+        return EditTarget(where, (y1 - y0, x1 - x0), (x0, y0, x1, y1), np.empty(0, np.int64))
 
-    def _cells_target(self, flat: NDArray[np.int64]) -> _Target:
-        return _Target((flat // self.width, flat % self.width), flat.shape, None, flat)
+    def _cells_target(self, flat: NDArray[np.int64]) -> EditTarget:
+        return EditTarget((flat // self.width, flat % self.width), flat.shape, None, flat)
 
     def _edit(
         self,
-        target: _Target,
+        target: EditTarget,
         classes: ArrayLike | None,
         cell_scale: ArrayLike | None,
         layers: Mapping[str, ArrayLike] | None,
@@ -764,7 +724,7 @@ class Grid:
 
     def _checked_channels(
         self,
-        target: _Target,
+        target: EditTarget,
         cell_scale: ArrayLike | None,
         layers: Mapping[str, ArrayLike] | None,
     ) -> tuple[NDArray[np.float32] | None, dict[str, NDArray[np.float32]]]:
@@ -781,7 +741,7 @@ class Grid:
         return scale, overlays
 
     def _checked(
-        self, field: str, values: ArrayLike, dtype: DTypeLike, target: _Target
+        self, field: str, values: ArrayLike, dtype: DTypeLike, target: EditTarget
     ) -> NDArray[Any]:
         def cell_of(position: tuple[int, ...]) -> tuple[int, int] | None:
             if target.rectangle is not None and position:
@@ -794,7 +754,7 @@ class Grid:
 
         return checked_values(field, values, dtype, target.shape, cell_of)
 
-    def _write_classes(self, target: _Target, values: NDArray[np.uint8]) -> None:
+    def _write_classes(self, target: EditTarget, values: NDArray[np.uint8]) -> None:
         before = self._classes[target.where].copy()
         self._classes[target.where] = values
         after = self._classes[target.where]
@@ -808,35 +768,13 @@ class Grid:
         self._class_counts -= _count_classes(before)
         self.derived.update(Edit(target.rectangle, cells, before, after))
 
-    def _write_scale(self, target: _Target, values: NDArray[np.float32]) -> None:
-        if self._scale is None:
-            self._scale = np.ones((self.height, self.width), np.float32)
-            self._scale_extremes = None
+    def _write_scale(self, target: EditTarget, values: NDArray[np.float32]) -> None:
+        if self._layers.write_scale(target, values):
             self._forget_terrains()
-        self._scale[target.where] = values
-        if self._scale_extremes is None:
-            self._scale_extremes = BlockExtremes(self._scale)
-        else:
-            _update_extremes(self._scale_extremes, target)
 
-    def _write_layer(self, target: _Target, name: str, values: NDArray[np.float32]) -> None:
-        is_new = name not in self._layer_rows
-        if is_new:
-            row = len(self._layer_rows)
-            stack = np.zeros((row + 1, self.size), np.float32)
-            stack[:row] = self._layer_stack
-            self._layer_stack = stack
-            self._layer_rows[name] = row
+    def _write_layer(self, target: EditTarget, name: str, values: NDArray[np.float32]) -> None:
+        if self._layers.write_layer(target, name, values):
             self._forget_terrains()
-            self._layer_extremes = [
-                BlockExtremes(self._layer(other))
-                for other in sorted(self._layer_rows, key=self._layer_rows.__getitem__)
-            ]
-        self._layer(name)[target.where] = values
-        _update_extremes(self._layer_extremes[self._layer_rows[name]], target)
-
-    def _layer(self, name: str) -> NDArray[np.float32]:
-        return self._layer_stack[self._layer_rows[name]].reshape(self.height, self.width)
 
     # World, identity, memory
 
@@ -911,13 +849,14 @@ class Grid:
         # Adding 0.0 makes one of the two zeros.
         digest.update((self.transform + 0.0).astype("<f8").tobytes())
         digest.update(self._classes.tobytes())
-        if self._scale is not None and not (self._scale == 1.0).all():
+        scale = self._layers.scale
+        if scale is not None and not (scale == 1.0).all():
             digest.update(b"scale")
-            digest.update((self._scale + np.float32(0.0)).astype("<f4").tobytes())
-        for name in sorted(self._layer_rows):
+            digest.update((scale + np.float32(0.0)).astype("<f4").tobytes())
+        for name in self._layers.names:
             encoded = name.encode()
             digest.update(b"layer" + len(encoded).to_bytes(4, "little") + encoded)
-            digest.update((self._layer(name) + np.float32(0.0)).astype("<f4").tobytes())
+            digest.update((self._layers[name] + np.float32(0.0)).astype("<f4").tobytes())
         return digest.hexdigest()
 
     def memory_bytes(self) -> dict[str, int]:
@@ -932,8 +871,8 @@ class Grid:
         """
         parts = {
             "classes": self._classes.nbytes,
-            "cell_scale": 0 if self._scale is None else self._scale.nbytes,
-            "layers": self._layer_stack.nbytes,
+            "cell_scale": self._layers.flat_scale.nbytes,
+            "layers": self._layers.stack.nbytes,
             "derived": self.derived.nbytes,
         }
         return {**parts, "total": sum(parts.values())}
@@ -952,8 +891,14 @@ class Grid:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what pickling and the copy module rebuild an equal grid from, at version 1."""
-        layers = {name: self._layer(name) for name in self._layer_rows}
-        return _rebuild, (self._classes, self._scale, layers, self.region_position, self.transform)
+        layers = {name: self._layers[name] for name in self._layers.names}
+        return _rebuild, (
+            self._classes,
+            self._layers.scale,
+            layers,
+            self.region_position,
+            self.transform,
+        )
 
 
 def _rebuild(
@@ -1067,10 +1012,3 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _update_extremes(extremes: BlockExtremes, target: _Target) -> None:
-    if target.rectangle is None:
-        extremes.update_cells(target.where[1], target.where[0])
-    else:
-        extremes.update(*target.rectangle)
