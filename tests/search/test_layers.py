@@ -81,7 +81,7 @@ def test_a_layer_that_goes_leaves_the_others_as_they_were() -> None:
 def test_layers_that_are_not_there_are_told(name: Any) -> None:
     layers = Layers(HEIGHT, WIDTH)
     layers.write_layer(single(0), "a", np.ones(1, np.float32))
-    with pytest.raises(InputError, match="not a layer of the grid.*its layers: a"):
+    with pytest.raises(InputError, match=r"not a layer of the grid.*its layers: a"):
         layers.remove(name)
     with pytest.raises(InputError, match="overlays"):
         layers.overlay_rows(Movement(overlays={"b": 1.0}))
