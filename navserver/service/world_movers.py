@@ -63,6 +63,7 @@ class WorldMovers:
 
     Examples
     --------
+    >>> from navserver.movers.columns import MoverState
     >>> movers = WorldMovers(Replicas(Grid.filled(16, 16)), threads=1)
     >>> units = movers.add([(1, 1), (2, 1)], radius=0.4, max_speed=4.0)
     >>> movers.order(units, (9, 9))
