@@ -63,6 +63,15 @@ func test_points_are_global_wherever_the_map_lies() -> void:
 	check(result.path[-1].distance_to(last) < 0.01)
 
 
+func test_layers_that_come_after_the_map_in_the_same_frame() -> void:
+	var map: NavServerMap2D = NavServerMap2D.new()
+	add_node(map)
+	map.add_child(TileMaps.layer(_ROOMS, TileMaps.tile_set()))
+	await map.map_ready
+	var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check_equal(result.status, NavServerPathResult.Status.FOUND)
+
+
 func test_statuses() -> void:
 	var map: NavServerMap2D = _map_of(["..#.", "..#."])
 	var cases: Dictionary[Vector2i, NavServerPathResult.Status] = {
@@ -119,6 +128,54 @@ func test_size_and_blocked_cells() -> void:
 	check_equal((await map.find_path(query).wait()).status, NavServerPathResult.Status.UNREACHABLE)
 	query.blocked_cells = []
 	check_equal((await map.find_path(query).wait()).status, NavServerPathResult.Status.FOUND)
+
+
+func test_cells_within_reach() -> void:
+	var map: NavServerMap2D = _map_of(["..#..", ".~#..", "....."])
+	var walker: NavServerProfile = NavServerProfile.new()
+	walker.class_costs = {1: 3.0}
+	var found: Dictionary[Vector2i, float] = map.get_reachable(Vector2i(0, 0), 2.5, walker)
+	check_equal(found[Vector2i(0, 0)], 0.0)
+	check_equal(found[Vector2i(0, 2)], 2.0)
+	check(Vector2i(1, 1) not in found)
+	check(Vector2i(3, 0) not in found)
+	check_near(found[Vector2i(1, 2)], 1.0 + sqrt(2.0), 1e-6)
+	check_equal(found.size(), 5)
+	check_equal(map.get_reachable(Vector2i(2, 0), 9.0).size(), 0)
+	check_equal(map.get_reachable(Vector2i(-1, 0), 9.0).size(), 0)
+	check_equal(map.get_reachable(Vector2i(0, 0), INF).size(), 13)
+	expect_errors(1)
+	check_equal(map.get_reachable(Vector2i(0, 0), NAN).size(), 0)
+
+
+func test_without_threads_the_same_answers_come() -> void:
+	var fallback: RefCounted = NavServer.get_connection().get("_fallback")
+	fallback.set("is_threaded", false)
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check_equal(result.status, NavServerPathResult.Status.FOUND)
+	check_equal(map.get_id_path(Vector2i(1, 1), Vector2i(7, 1)), result.cells)
+	check(Vector2i(7, 4) in map.get_reachable(Vector2i(7, 1), 4.0))
+	fallback.set("is_threaded", OS.has_feature("threads"))
+
+
+func test_ten_thousand_requests_leave_nothing_behind() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	await _ask_often(map, 1000)
+	var objects: float = Performance.get_monitor(Performance.OBJECT_COUNT)
+	var memory: float = Performance.get_monitor(Performance.MEMORY_STATIC)
+	await _ask_often(map, 10_000)
+	check_near(Performance.get_monitor(Performance.OBJECT_COUNT), objects, 20.0, "objects")
+	check_near(Performance.get_monitor(Performance.MEMORY_STATIC), memory, 100_000.0, "memory")
+
+
+func _ask_often(map: NavServerMap2D, count: int) -> void:
+	for round: int in floori(count / 200.0):
+		var requests: Array[NavServerPathRequest] = []
+		for index: int in 200:
+			requests.append(map.find_path(_query(map, Vector2i(1, 1), Vector2i(7, 1 + index % 4))))
+		for request: NavServerPathRequest in requests:
+			await request.wait()
 
 
 func test_methods_of_astar_grid_2d() -> void:

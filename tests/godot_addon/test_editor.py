@@ -137,6 +137,33 @@ def test_a_project_that_has_the_addon_and_has_not_enabled_it(godot: Path, tmp_pa
     assert (project.folder / "project.godot").read_bytes() == settings
 
 
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("has_sidecar", [False, True])
+def test_first_contact(godot: Path, tmp_path: Path, has_sidecar: bool) -> None:
+    # A game with collision-only tiles; the addon is copied, then enabled, then used in a scene.
+    project = make_project(godot, tmp_path / "game", "probe", autostart=has_sidecar)
+    if has_sidecar:
+        make_sidecar_program(project.folder)
+    scene = project.folder / "main.tscn"
+    scene.write_text(scene.read_text(encoding="utf-8").replace("report.gd", "walk.gd"), "utf-8")
+    outputs = [project.run("-e", "--quit-after", "100").stdout]
+    with editor(project, "enable") as running:
+        running.process.wait(90)
+        running.reader.join(10.0)
+    outputs.append("\n".join(running.lines))
+    settings = (project.folder / "project.godot").read_text(encoding="utf-8")
+    assert "res://addons/navserver/plugin.cfg" in settings
+    arguments = ["--", "wait"] if has_sidecar else []
+    outputs.append(project.run("--quit-after", "30000", *arguments, timeout=120.0).stdout)
+    for output in outputs:
+        assert "ERROR" not in output, output
+        assert "WARNING" not in output, output
+    arrived = re.search(r"GAME arrived at \((\d+).*\) by (\w+)", outputs[-1])
+    assert arrived, outputs[-1]
+    assert abs(int(arrived[1]) - 120) <= 4
+    assert (arrived[2] == "FALLBACK") == (not has_sidecar)
+
+
 def test_on_and_off_twenty_times(godot: Path, tmp_path: Path) -> None:
     project = make_project(godot, tmp_path / "game", "navserver", "probe", autostart=False)
     with editor(project, "toggle") as running:

@@ -466,9 +466,14 @@ func _send(request: NavServerPathRequest, job: PathJob) -> NavServerPathRequest:
 
 
 func _finish_frame() -> void:
-	if is_inside_tree():
-		_world.finish_frame(region)
-		set_process_internal(_world.go_on())
+	if not is_inside_tree():
+		return
+	if not _world.has_layers(find_layers()):
+		# They came after this node.
+		rebuild()
+		return
+	_world.finish_frame(region)
+	set_process_internal(_world.go_on())
 
 
 ## Hands the whole map to whoever finds the paths from now on.

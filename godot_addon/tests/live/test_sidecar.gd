@@ -62,7 +62,7 @@ func _server_pid() -> int:
 
 
 func test_a_path_of_the_sidecar() -> void:
-	for name: String in ["path", "batch", "world_tiles"]:
+	for name: String in ["path", "batch", "reachable", "watch", "unwatch", "world_tiles"]:
 		check(name in NavServer.get_capabilities(), name)
 	var map: NavServerMap2D = _map_of(_ROOMS)
 	var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
@@ -111,11 +111,15 @@ func _compare(
 	var answers: Array[NavServerPathResult] = []
 	for request: NavServerPathRequest in map.find_paths(queries):
 		answers.append(await request.wait())
+	map.timeout_msec = 10_000
+	var start: Vector2i = Vector2i(1, 1)
+	var reached: Dictionary[Vector2i, float] = map.get_reachable(start, 6.5, profiles[1])
 	_connection.stop_sidecar()
+	_compare_reachable(reached, map.get_reachable(start, 6.5, profiles[1]))
 	var others: Array[NavServerPathRequest] = map.find_paths(queries)
 	for index: int in others.size():
 		var expected: NavServerPathResult = await others[index].wait()
-		check_equal(expected.source, NavServerPathResult.Source.FALLBACK)
+		check_equal(expected.source, NavServerPathResult.Source.FALLBACK, expected.reason)
 		var what: String = (
 			"mode %d query %d: %s" % [map.diagonal_mode, index, answers[index].reason]
 		)
@@ -125,6 +129,40 @@ func _compare(
 			check(answers[index].path[0].distance_to(expected.path[0]) < 0.01, what)
 			check_equal(answers[index].cells[-1], expected.cells[-1], what)
 	await before_each()
+
+
+func _compare_reachable(
+	found: Dictionary[Vector2i, float], expected: Dictionary[Vector2i, float]
+) -> void:
+	check_equal(found.size(), expected.size(), "cells within reach")
+	for cell: Vector2i in expected:
+		check(cell in found, "%s is within reach" % cell)
+		if cell in found:
+			check_near(found[cell], expected[cell], 1e-4, "reach of %s" % cell)
+
+
+func test_an_edit_sends_only_those_on_the_broken_path_another_way() -> void:
+	var map: NavServerMap2D = _map_of(
+		["#########", "#...#...#", "#.......#", "#...#...#", "#.......#", "#########"]
+	)
+	var asked: Dictionary[NavServerAgent2D, int] = {}
+	for cell: Vector2i in [Vector2i(1, 1), Vector2i(1, 2), Vector2i(5, 1), Vector2i(7, 4)]:
+		var body: Node2D = Node2D.new()
+		var agent: NavServerAgent2D = NavServerAgent2D.new()
+		body.add_child(agent)
+		body.position = map.map_to_local(cell)
+		map.add_child(body)
+		agent.path_changed.connect(func() -> void: asked[agent] = asked.get(agent, 0) + 1)
+		agent.target_position = map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return asked.size() == 4)
+	map.find_layers()[0].set_cell(Vector2i(4, 2), 7, TileMaps.WALL)
+	await wait_until(func() -> bool: return asked.values().count(2) == 2)
+	for index: int in 20:
+		await tree.process_frame
+	check_equal(asked.values(), [2, 2, 1, 1])
+	for agent: NavServerAgent2D in asked:
+		check(agent.is_target_reachable())
+		check_equal(agent.get_current_navigation_result().cells[-1], Vector2i(7, 1))
 
 
 func test_edits_reach_it_and_break_watched_paths() -> void:
@@ -159,10 +197,7 @@ func test_size_blocked_cells_partial_paths_and_statuses() -> void:
 	query.size = 0
 	query.blocked_cells = [Vector2i(1, 2), Vector2i(3, 2)]
 	var blocked: NavServerPathResult = await map.find_path(query).wait()
-	if blocked.status == NavServerPathResult.Status.FAILED:
-		check_contains(blocked.reason, "not offered by this server")
-	else:
-		check_equal(blocked.status, NavServerPathResult.Status.UNREACHABLE)
+	check_equal(blocked.status, NavServerPathResult.Status.UNREACHABLE, blocked.reason)
 	query.blocked_cells = []
 	for cell: Vector2i in [Vector2i(1, 2), Vector2i(3, 2)]:
 		map.set_point_solid(cell)

@@ -2,7 +2,8 @@
 extends EditorPlugin
 ## Drives the editor from within, as the environment variable PROBE says, and prints what it saw.
 ##
-## toggle: the addon is switched off and on 20 times. play: the main scene is played. stay: nothing.
+## toggle: the addon is switched off and on 20 times. enable: it is switched on, as a user does it.
+## play: the main scene is played. stay: nothing.
 
 
 func _enter_tree() -> void:
@@ -18,6 +19,12 @@ func _run() -> void:
 	match OS.get_environment("PROBE"):
 		"toggle":
 			await _toggle()
+			get_tree().quit()
+		"enable":
+			await _wait(30)
+			EditorInterface.set_plugin_enabled("navserver", true)
+			ProjectSettings.save()
+			await _wait(60)
 			get_tree().quit()
 		"play":
 			while EditorInterface.get_resource_filesystem().is_scanning():

@@ -141,7 +141,8 @@ static func _cells_of(points: PackedVector2Array) -> PackedInt32Array:
 	var cells: PackedInt32Array = PackedInt32Array()
 	cells.resize(2 * points.size())
 	for index: int in points.size():
-		var point: Vector2 = points[index].round()
+		# As TileLayout.cell_at does it, for bodies on the border of two cells as well.
+		var point: Vector2 = (points[index] + Vector2(0.5, 0.5)).floor()
 		cells[2 * index] = int(point.x)
 		cells[2 * index + 1] = int(point.y)
 	return cells

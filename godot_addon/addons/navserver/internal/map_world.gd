@@ -65,6 +65,7 @@ func begin(
 
 ## Begins to read the layers again, for another backend.
 func put_again(region: Rect2i) -> void:
+	_is_early = false
 	_start_reading(region)
 	_go_on(Time.get_ticks_usec() + _READING_USEC)
 
@@ -107,6 +108,11 @@ func is_known() -> bool:
 		if _is_early and _reader != null and size.x * size.y * maxi(1, _layers.size()) <= _SMALL:
 			hurry(Time.get_ticks_usec() + _READING_USEC)
 	return problem.is_empty() and (state.region.has_area() or _reader != null)
+
+
+## Tells whether these are the layers that the map is made of.
+func has_layers(layers: Array[TileMapLayer]) -> bool:
+	return layers == _layers
 
 
 ## Tells whether a layer is part of the map.

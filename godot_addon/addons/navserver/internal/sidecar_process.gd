@@ -36,10 +36,11 @@ var _last_error: String = ""
 
 ## Returns the program and its first arguments; empty if there is none. [param wish] is a path that
 ## the user gave, [param folder] the project's.
-static func find_command(wish: String, folder: String) -> PackedStringArray:
+static func find_command(
+	wish: String, folder: String, windows: bool = OS.has_feature("windows")
+) -> PackedStringArray:
 	if not wish.is_empty():
 		return PackedStringArray([wish]) if FileAccess.file_exists(wish) else PackedStringArray()
-	var windows: bool = OS.has_feature("windows")
 	var file: String = _PROGRAM + ".exe" if windows else _PROGRAM
 	var places: PackedStringArray = PackedStringArray()
 	var place: String = folder.trim_suffix("/")
