@@ -44,6 +44,7 @@ func _run() -> void:
 	_frames.clear()
 	await _wait(120)
 	_note_intervals("still")
+	await _time_yardsticks()
 	await _time_load(off)
 	if not off:
 		var map: NavServerMap2D = await _make_map(_SIDE)
@@ -133,6 +134,53 @@ func _warm_up(map: NavServerMap2D) -> void:
 		agent.target_position = map.map_to_local(cell)
 		await agent.path_changed
 	agent.get_parent().queue_free()
+
+
+## What the engine itself takes here, to compare with: a loop after a frame's pause as an edit is
+## timed, and its own agents as ours are.
+func _time_yardsticks() -> void:
+	var usec: PackedFloat64Array = PackedFloat64Array()
+	for trial: int in _count(200):
+		await process_frame
+		var began: int = Time.get_ticks_usec()
+		for step: int in 1000:
+			pass
+		usec.append(Time.get_ticks_usec() - began)
+	usec.sort()
+	_results["still_loop_1000_us"] = usec[floori(usec.size() * 0.5)]
+	var region: NavigationRegion2D = NavigationRegion2D.new()
+	var polygon: NavigationPolygon = NavigationPolygon.new()
+	polygon.vertices = [Vector2.ZERO, Vector2(900, 0), Vector2(900, 900), Vector2(0, 900)]
+	polygon.add_polygon([0, 1, 2, 3])
+	region.navigation_polygon = polygon
+	root.add_child(region)
+	var agents: Array[NavigationAgent2D] = []
+	for index: int in 100:
+		var body: Node2D = Node2D.new()
+		var agent: NavigationAgent2D = NavigationAgent2D.new()
+		body.add_child(agent)
+		body.position = Vector2(10, 10)
+		region.add_child(body)
+		agents.append(agent)
+	for frame: int in 5:
+		await physics_frame
+	_results["agent_of_the_engine_idle_us"] = _time_engine_ticks(agents)
+	for agent: NavigationAgent2D in agents:
+		agent.target_position = Vector2(800, 800)
+	_results["agent_of_the_engine_walking_us"] = _time_engine_ticks(agents)
+	region.free()
+
+
+func _time_engine_ticks(agents: Array[NavigationAgent2D]) -> float:
+	var usec: PackedFloat64Array = PackedFloat64Array()
+	for tick: int in 101:
+		var began: int = Time.get_ticks_usec()
+		for agent: NavigationAgent2D in agents:
+			if not agent.is_navigation_finished():
+				agent.get_next_path_position()
+		usec.append(Time.get_ticks_usec() - began)
+	usec.sort()
+	return usec[50] / agents.size()
 
 
 ## How long frames take while a large layer enters the tree, alone or with a map on it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -48,6 +49,28 @@ def test_the_runner_counts_what_goes_wrong(addon_project: Project) -> None:
         assert done.returncode == 1
     finally:
         broken.unlink()
+
+
+@pytest.mark.godot
+def test_the_editor_s_help_has_a_word_on_everything(addon_project: Project, tmp_path: Path) -> None:
+    done = addon_project.run(
+        "--doctool", str(tmp_path), "--gdscript-docs", "res://addons/navserver"
+    )
+    assert done.returncode == 0, done.stdout
+    # Scripts without a class name are no business of the user's.
+    files = [path for path in tmp_path.glob("*.xml") if path.name.startswith("NavServer")]
+    assert len(files) >= 10
+    silent = []
+    for path in files:
+        root = ET.parse(path).getroot()
+        if "independent of [NavigationServer2D]" not in (root.findtext("description") or ""):
+            silent.append(path.stem)
+        for kind in ("methods/method", "members/member", "signals/signal", "constants/constant"):
+            for part in root.findall(kind):
+                text = part.findtext("description") or part.text or ""
+                if not text.strip() and not part.attrib["name"].startswith("_"):
+                    silent.append(f"{path.stem}.{part.attrib['name']}")
+    assert not silent
 
 
 def warning_free(path: Path) -> bool:

@@ -30,6 +30,7 @@ enum RepathPolicy {
 	WHEN_CHANGED,
 }
 
+## Internal: no part of what this class offers.
 const AgentBatch := preload("internal/agent_batch.gd")
 
 ## The map; empty takes the nearest one above, else the only one in the tree.

@@ -26,14 +26,23 @@ enum State {
 	READY,
 }
 
+## Internal: no part of what this class offers.
 const AgentBatch := preload("internal/agent_batch.gd")
+## Internal: no part of what this class offers.
 const Backend := preload("internal/backend.gd")
+## Internal: no part of what this class offers.
 const FallbackBackend := preload("internal/fallback_backend.gd")
+## Internal: no part of what this class offers.
 const PathJob := preload("internal/path_job.gd")
+## Internal: no part of what this class offers.
 const ReachableJob := preload("internal/reachable_job.gd")
+## Internal: no part of what this class offers.
 const SidecarLink := preload("internal/sidecar_link.gd")
+## Internal: no part of what this class offers.
 const SidecarProcess := preload("internal/sidecar_process.gd")
+## Internal: no part of what this class offers.
 const Settings := preload("internal/settings.gd")
+## Internal: no part of what this class offers.
 const WorldState := preload("internal/world_state.gd")
 
 # The first requests wait so long for a sidecar that is coming.

@@ -17,12 +17,19 @@ signal map_ready
 ## Cells have changed, and whoever finds the paths knows: results from [param version] on heed it.
 signal map_changed(version: int, cells: Array[Vector2i])
 
+## Internal: no part of what this class offers.
 const AgentBatch := preload("internal/agent_batch.gd")
+## Internal: no part of what this class offers.
 const MapWorld := preload("internal/map_world.gd")
+## Internal: no part of what this class offers.
 const PathJob := preload("internal/path_job.gd")
+## Internal: no part of what this class offers.
 const ReachableJob := preload("internal/reachable_job.gd")
+## Internal: no part of what this class offers.
 const TileLayout := preload("internal/tile_layout.gd")
+## Internal: no part of what this class offers.
 const TileTable := preload("internal/tile_table.gd")
+## Internal: no part of what this class offers.
 const WorldState := preload("internal/world_state.gd")
 
 ## Group of all maps in the tree.
@@ -374,20 +381,7 @@ func set_obstacle(obstacle: Object, cells: Array[Vector2i], class_id: int) -> vo
 
 ## Returns the cells whose centres lie in a polygon of this node's coordinates.
 func get_cells_in_polygon(polygon: PackedVector2Array) -> Array[Vector2i]:
-	var cells: Array[Vector2i] = []
-	var layout: TileLayout = _world.layout
-	if layout == null or polygon.is_empty():
-		return cells
-	var to_layer: Transform2D = _world.layer_transform.affine_inverse()
-	var box: Rect2i = Rect2i(layout.cell_at(to_layer * polygon[0]), Vector2i.ZERO)
-	for point: Vector2 in polygon:
-		box = box.expand(layout.cell_at(to_layer * point))
-	for y: int in range(box.position.y, box.end.y + 1):
-		for x: int in range(box.position.x, box.end.x + 1):
-			var center: Vector2 = _world.layer_transform * (layout.transform * Vector2(x, y))
-			if Geometry2D.is_point_in_polygon(center, polygon):
-				cells.append(layout.to_outer(Vector2i(x, y)))
-	return cells
+	return _world.get_cells_in_polygon(polygon)
 
 
 ## Returns what code has set, for save games; tiles come from the scene again.

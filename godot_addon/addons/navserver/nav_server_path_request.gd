@@ -12,6 +12,7 @@ signal completed(result: NavServerPathResult)
 ## cannot be reached any more. Only if [member NavServerPathQuery.watch] was set, and once.
 signal invalidated(index: int)
 
+## Internal: no part of what this class offers.
 const PathJob := preload("internal/path_job.gd")
 
 ## The answer; null until it is there.

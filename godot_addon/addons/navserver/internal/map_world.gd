@@ -142,6 +142,23 @@ func get_class_of(cell: Vector2i) -> int:
 	return overrides.get_class_of(cell, found)
 
 
+## Returns the cells whose centres lie in a polygon of the map's coordinates.
+func get_cells_in_polygon(polygon: PackedVector2Array) -> Array[Vector2i]:
+	var cells: Array[Vector2i] = []
+	if layout == null or polygon.is_empty():
+		return cells
+	var to_layer: Transform2D = layer_transform.affine_inverse()
+	var box: Rect2i = Rect2i(layout.cell_at(to_layer * polygon[0]), Vector2i.ZERO)
+	for point: Vector2 in polygon:
+		box = box.expand(layout.cell_at(to_layer * point))
+	for y: int in range(box.position.y, box.end.y + 1):
+		for x: int in range(box.position.x, box.end.x + 1):
+			var center: Vector2 = layer_transform * (layout.transform * Vector2(x, y))
+			if Geometry2D.is_point_in_polygon(center, polygon):
+				cells.append(layout.to_outer(Vector2i(x, y)))
+	return cells
+
+
 ## Sends what has changed.
 func flush() -> void:
 	if _changed.is_empty() or not state.is_read:

@@ -112,7 +112,7 @@ func poll() -> void:
 		_end("the sidecar ended: %s" % ("no word why" if _last_error.is_empty() else _last_error))
 	elif state == State.STARTING and Time.get_ticks_msec() - _started_msec > _PATIENCE_MSEC:
 		stop()
-		_end("the sidecar does not get ready: run `navserver serve` in a terminal to see why")
+		_end("the sidecar does not get ready: run `navserver doctor` in a terminal")
 
 
 ## Closes its standard input, on which it ends.
