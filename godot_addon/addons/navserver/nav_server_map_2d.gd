@@ -120,9 +120,9 @@ func _notification(what: int) -> void:
 
 func _get_configuration_warnings() -> PackedStringArray:
 	var layers: Array[TileMapLayer] = find_layers()
+	if layers.is_empty() and region.has_area():
+		return []
 	if layers.is_empty():
-		if region.has_area():
-			return []
 		return ["Add TileMapLayers below this node or name them in tile_map_layers, or set region."]
 	var warnings: PackedStringArray = PackedStringArray()
 	var first: TileLayout = TileLayout.new(layers[0])
@@ -212,8 +212,7 @@ func find_path(query: NavServerPathQuery) -> NavServerPathRequest:
 ## Asks for many paths at once, which is what all requests of one frame become anyway.
 func find_paths(queries: Array[NavServerPathQuery]) -> Array[NavServerPathRequest]:
 	var requests: Array[NavServerPathRequest] = []
-	for query: NavServerPathQuery in queries:
-		requests.append(find_path(query))
+	requests.assign(queries.map(find_path))
 	return requests
 
 
@@ -315,7 +314,7 @@ func is_in_boundsv(id: Vector2i) -> bool:
 	return _is_known() and _world.has_cell(id)
 
 
-## Tells whether a cell lies within the map.
+## As [method is_in_boundsv].
 func is_in_bounds(x: int, y: int) -> bool:
 	return is_in_boundsv(Vector2i(x, y))
 

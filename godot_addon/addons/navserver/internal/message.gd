@@ -16,6 +16,9 @@ const _ITEM_SIZES: Dictionary[String, int] = {
 	"u8": 1, "i8": 1, "u16": 2, "i16": 2, "u32": 4, "i32": 4, "u64": 8, "i64": 8, "f32": 4, "f64": 8
 }
 
+# Messages are written and read on the main thread alone.
+static var _msgpack: Msgpack = Msgpack.new()
+
 ## The header's fields; [code]bulk[/code] is made from the arrays.
 var header: Dictionary = {}
 ## Why the frames are no message; empty if they are.
@@ -34,7 +37,7 @@ func _init(type: String = "") -> void:
 
 ## Adds an array: its dtype, its shape such as [code]4x2[/code], and its bytes, little-endian.
 func add_array(name: String, dtype: String, shape: String, bytes: PackedByteArray) -> void:
-	_descriptors[name] = "%s:%s" % [dtype, shape]
+	_descriptors[name] = dtype + ":" + shape
 	_frames[name] = bytes
 
 
@@ -45,15 +48,13 @@ func add_cells(name: String, cells: PackedInt32Array) -> void:
 
 ## Returns the frames to send; none, and a [member problem], if the header has no form.
 func encode() -> Array[PackedByteArray]:
-	var whole: Dictionary = header.duplicate()
 	if not _frames.is_empty():
-		var bulk: PackedStringArray = PackedStringArray()
+		var bulk: Array[String] = []
 		for name: String in _frames:
-			bulk.append("%s:%s" % [name, _descriptors[name]])
-		whole["bulk"] = Array(bulk)
-	var msgpack: Msgpack = Msgpack.new()
-	var frames: Array[PackedByteArray] = [msgpack.encode(whole)]
-	problem = msgpack.problem
+			bulk.append(name + ":" + _descriptors[name])
+		header["bulk"] = bulk
+	var frames: Array[PackedByteArray] = [_msgpack.encode(header)]
+	problem = _msgpack.problem
 	if problem.is_empty() and frames[0].size() > HEADER_LIMIT:
 		problem = "the header has %d bytes, %d is the most" % [frames[0].size(), HEADER_LIMIT]
 	if not problem.is_empty():
@@ -166,10 +167,9 @@ func _read(frames: Array[PackedByteArray]) -> String:
 		return "%d frames, 1 to %d make a message" % [frames.size(), FRAME_LIMIT]
 	if frames[0].size() > HEADER_LIMIT:
 		return "a header of %d bytes, %d is the most" % [frames[0].size(), HEADER_LIMIT]
-	var msgpack: Msgpack = Msgpack.new()
-	var value: Variant = msgpack.decode(frames[0])
-	if not msgpack.problem.is_empty():
-		return "header: " + msgpack.problem
+	var value: Variant = _msgpack.decode(frames[0])
+	if not _msgpack.problem.is_empty():
+		return "header: " + _msgpack.problem
 	if value is not Dictionary:
 		return "the header is no map"
 	header = value

@@ -145,6 +145,9 @@ func _receive(budget: int) -> void:
 			_connection.receive_data(bytes)
 			_heard_msec = Time.get_ticks_msec()
 			budget -= bytes.size()
+			if bytes.size() == available:
+				# What comes meanwhile is for the next time.
+				return
 
 
 func _send(budget: int) -> void:

@@ -283,7 +283,8 @@ static func _short_at(bytes: PackedByteArray, at: int) -> PackedByteArray:
 func _queue_frame(flags: int, body: PackedByteArray) -> void:
 	var head: PackedByteArray = PackedByteArray()
 	if body.size() < 256:
-		head.append_array([flags, body.size()])
+		head.append(flags)
+		head.append(body.size())
 	else:
 		head.resize(9)
 		head[0] = flags | _FLAG_LONG
