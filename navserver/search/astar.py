@@ -8,7 +8,6 @@ for the weight.
 from __future__ import annotations
 
 import math
-import threading
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +38,7 @@ from navserver.search.movement import MovementOptions, check_keywords
 from navserver.search.nodes import (
     NEVER,
     CancelFlag,
+    OneUser,
     SearchTrace,
     TraceArrays,
     checked_cancel,
@@ -152,7 +152,7 @@ class AStar:
     ) -> None:
         self._movement = checked_movement(grid, movement, AStar)
         self._grid = grid
-        self._in_use = threading.Lock()
+        self._in_use = OneUser("AStar")
         if heuristic is None:
             heuristic = best_heuristic(self._movement.diagonal_mode)
         heuristic = checked_enum("heuristic", heuristic, Heuristic)
@@ -223,20 +223,14 @@ class AStar:
         CellError
             If a cell lies outside the map.
         """
-        if trace is not None or blocked_cells is not None or ignored_cells is not None:
-            self.begin(
-                start,
-                goal,
-                blocked_cells=blocked_cells,
-                ignored_cells=ignored_cells,
-                cancel=cancel,
-                trace=trace,
-            )
-            self.advance(UNLIMITED)
-            return self.finish()
-        if not self._in_use.acquire(False):
-            raise _in_use_error()
+        in_use = self._in_use.lock
+        if not in_use.acquire(False):
+            raise self._in_use.refusal()
         try:
+            if trace is not None or blocked_cells is not None or ignored_cells is not None:
+                self._begin(start, goal, blocked_cells, ignored_cells, cancel, trace)
+                self._advance(UNLIMITED)
+                return self._finish()
             self._search = None
             flag = NEVER if cancel is None else checked_cancel(cancel)
             grid = self._grid
@@ -257,10 +251,10 @@ class AStar:
                     outputs = self._make_room(outcome, self._outputs)
                     self._use_outputs(self.run(*self._ends, outputs, flag))
                 return self._result(start, goal, grid.version)
+            self._begin(start, goal)
+            return self._finish()
         finally:
-            self._in_use.release()
-        self.begin(start, goal)
-        return self.finish()
+            in_use.release()
 
     def run(
         self,
@@ -336,6 +330,18 @@ class AStar:
         CellError
             If a cell lies outside the map.
         """
+        with self._in_use:
+            self._begin(start, goal, blocked_cells, ignored_cells, cancel, trace)
+
+    def _begin(
+        self,
+        start: tuple[int, int],
+        goal: tuple[int, int],
+        blocked_cells: ArrayLike | None = None,
+        ignored_cells: ArrayLike | None = None,
+        cancel: CancelFlag | None = None,
+        trace: SearchTrace | None = None,
+    ) -> None:
         self._search = None
         grid = self._grid
         flag, trace = checked_cancel(cancel), checked_trace(trace)
@@ -380,20 +386,15 @@ class AStar:
         GridChangedError
             If the grid was edited since `begin`; the search is dropped.
         """
-        search = self._current()
         if not isinstance(expansions, (int, np.integer)) or expansions < 1:
             raise InputError("expansions", expansions, "is not a budget", "give 1 or more")
-        counters = self._scratch.counters
-        last = min(int(counters[EXPANDED]) + int(expansions), UNLIMITED)
-        if not self._in_use.acquire(blocking=False):
-            raise _in_use_error()
-        try:
-            return self._advance(search, last)
-        finally:
-            self._in_use.release()
+        with self._in_use:
+            return self._advance(int(expansions))
 
-    def _advance(self, search: _Search, last: int) -> bool:
+    def _advance(self, expansions: int) -> bool:
+        search = self._current()
         counters = self._scratch.counters
+        last = min(int(counters[EXPANDED]) + expansions, UNLIMITED)
         while not search.is_done:
             search.outcome = advance_(
                 last - int(counters[EXPANDED]),
@@ -435,6 +436,10 @@ class AStar:
         GridChangedError
             If the grid was edited since `begin`; the search is dropped.
         """
+        with self._in_use:
+            return self._finish()
+
+    def _finish(self) -> PathResult:
         search = self._current()
         self._search = None
         grid = self._grid
@@ -576,12 +581,6 @@ def _flat_ends(grid: Grid, start: tuple[int, int], goal: tuple[int, int]) -> tup
         if 0 <= x < width and 0 <= y < height and 0 <= goal_x < width and 0 <= goal_y < height:
             return y * width + x, goal_y * width + goal_x
     return grid.flat_index(start, "start"), grid.flat_index(goal, "goal")
-
-
-def _in_use_error() -> InputError:
-    return InputError(
-        "search", "AStar", "is at work in another thread", "give each thread an AStar of its own"
-    )
 
 
 class _Search:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +23,7 @@ from navserver.search.cells import paired_cells
 from navserver.search.grid import Grid
 from navserver.search.islands import islands_of
 from navserver.search.movement import Movement, MovementOptions, check_keywords
-from navserver.search.nodes import CancelFlag, checked_cancel, unpack_cells
+from navserver.search.nodes import CancelFlag, OneUser, checked_cancel, unpack_cells
 from navserver.search.path_kernels import (
     D_UNREACHABLE,
     S_COUNT,
@@ -158,6 +159,10 @@ class BatchSearch:
     InputError
         If an option is out of its bounds.
 
+    Notes
+    -----
+    One object serves one thread at a time, and no batch from within the `progress` of another.
+
     Examples
     --------
     >>> with BatchSearch(Grid.filled(9, 9), threads=2) as search:
@@ -179,6 +184,7 @@ class BatchSearch:
             **{name: value for name, value in options.items() if name in _MOVEMENT_NAMES}
         )
         self._is_closed = False
+        self._in_use = OneUser("BatchSearch")
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="navserver-batch")
 
     def __enter__(self) -> Self:
@@ -211,7 +217,8 @@ class BatchSearch:
         cancel : CancelFlag, optional
             Stops all searches from another thread; what is not done is CANCELLED.
         progress : callable, optional
-            Called in this thread as ``progress(done, n)``, at least at the end.
+            Called in this thread as ``progress(done, n)``, at least at the end. What it raises
+            ends the batch.
 
         Returns
         -------
@@ -225,12 +232,22 @@ class BatchSearch:
         GridChangedError
             If the grid was edited meanwhile.
         InputError
-            If it has been closed.
+            If it has been closed, or is still at work.
         """
         if self._is_closed:
             raise InputError("search", self, "has been closed", "make another BatchSearch")
         flag = checked_cancel(cancel)
         progress = checked_callback("progress", progress)
+        with self._in_use:
+            return self._find_paths(starts, goals, flag, progress)
+
+    def _find_paths(
+        self,
+        starts: ArrayLike,
+        goals: ArrayLike,
+        flag: CancelFlag,
+        progress: Callable[[int, int], None] | None,
+    ) -> PathBatch:
         grid = self._grid
         start_flat, goal_flat, _ = paired_cells(grid, starts, goals, ("starts", "goals"))
         rows = np.arange(start_flat.size)
@@ -291,24 +308,33 @@ class BatchSearch:
         parts: list[_Part] = [_NO_PART] * len(firsts)
         ranges = itertools.count()
         done: SimpleQueue[int] = SimpleQueue()
+        given_up = threading.Event()
 
         def work(search: AStar) -> None:
             for i in _upto(ranges, len(firsts)):
+                if given_up.is_set():
+                    return
                 chosen = slice(firsts[i], firsts[i] + step)
                 parts[i] = _search_range(search, starts[chosen], goals[chosen], cancel)
                 done.put(len(parts[i].summary))
 
         used = self._searches[: len(firsts)]
-        running = [self._pool.submit(work, search) for search in used]
-        for future in running:
-            future.add_done_callback(lambda _: done.put(0))
-        count = ended = 0
-        while ended < len(running):
-            step_done = done.get()
-            count += step_done
-            ended += step_done == 0
-            if step_done and progress is not None:
-                progress(count, total)
+        running: list[Future[None]] = []
+        try:
+            for search in used:
+                running.append(self._pool.submit(work, search))
+                running[-1].add_done_callback(lambda _: done.put(0))
+            count = ended = 0
+            while ended < len(running):
+                step_done = done.get()
+                count += step_done
+                ended += step_done == 0
+                if step_done and progress is not None:
+                    progress(count, total)
+        finally:
+            # Whatever was raised: the next batch may not begin on scratch that is still in use.
+            given_up.set()
+            wait(running)
         for future in running:
             future.result()
         if progress is not None and total == 0:

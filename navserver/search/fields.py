@@ -47,6 +47,8 @@ CLOSED = 128
 
 CANCEL_EVERY = 1024
 
+MOST_SINGLE = float(np.finfo(np.float32).max)
+
 # Why a kernel returned.
 RUNNING, EXHAUSTED, SETTLED, CANCELLED, FULL = range(5)
 
@@ -138,13 +140,18 @@ def finish_single_(
     costs: NDArray[np.float32],
     directions: NDArray[np.uint8],
 ) -> None:
-    """Write costs in single precision, and directions."""
+    """Write costs in single precision, and directions.
+
+    The dearest cost that it has stands for dearer ones, since infinity says out of reach.
+    """
     if unit > 0.0:
         for cell in range(costs.size):
-            costs[cell] = np.inf if field.state[cell] == 0 else field.lengths[cell] * unit
+            cost = min(field.lengths[cell] * unit, MOST_SINGLE)
+            costs[cell] = np.inf if field.state[cell] == 0 else cost
     else:
         for cell in range(costs.size):
-            costs[cell] = np.inf if field.state[cell] == 0 else field.costs[cell]
+            cost = min(field.costs[cell], MOST_SINGLE)
+            costs[cell] = np.inf if field.state[cell] == 0 else cost
     for cell in range(directions.size):
         directions[cell] = direction_of_(field.state[cell], turn)
 

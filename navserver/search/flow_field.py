@@ -22,7 +22,7 @@ from navserver.search.grid import Grid, checked_grid, checked_movement, read_onl
 from navserver.search.line_of_sight import sees_
 from navserver.search.movement import Movement, MovementOptions, movement_of
 from navserver.search.moves import DX, DY
-from navserver.search.nodes import CancelFlag, unpack_cells
+from navserver.search.nodes import CancelFlag, OneUser, unpack_cells
 from navserver.search.validation import checked_points
 from navserver.search.wavefront import Outcome, Wavefront, checked_sources
 from navserver.status import GridChangedError, InputError
@@ -126,6 +126,18 @@ def leaves_freely_(moves: int, x: float, y: float, vx: float, vy: float) -> bool
     return not (time_y <= time_x * 1.001 and not (moves >> vertical) & 1)
 
 
+@subkernel
+def leads_on_(field: FieldArrays, moves: int, cell: int, direction: int) -> bool:
+    """Return whether a straight step leads to an open cell that is nearer to a goal.
+
+    One that is not may send back whoever strays into it on a diagonal step.
+    """
+    if not (moves >> direction) & 1:
+        return False
+    beside = cell + DY[direction] * field.width + DX[direction]
+    return bool(field.costs[beside] < field.costs[cell])
+
+
 class FieldArrays(NamedTuple):
     """What kernels read of a field: flat arrays, and where its map lies."""
 
@@ -172,7 +184,8 @@ def way_at_(field: FieldArrays, px: float, py: float) -> tuple[float, float, boo
     vx = dx - x
     vy = dy - y
     if direction & 1 and not (
-        (moves >> ((direction + 1) & 7)) & 1 and (moves >> ((direction - 1) & 7)) & 1
+        leads_on_(field, moves, cell, (direction + 1) & 7)
+        and leads_on_(field, moves, cell, (direction - 1) & 7)
     ):
         # Beside a wall the only sure way is through the corner itself.
         vx = 0.5 * dx - x
@@ -229,11 +242,12 @@ class FlowField:
 
     Notes
     -----
-    Costs are those of going to a goal, rounded to float32 (relative error 6e-8); directions come
-    from the exact search. The field stays as it is when the grid is edited: `is_current` tells.
-    Building takes time linear in the map where steps cost nearly alike, O(n log n) at worst; a
-    field holds 7 bytes a cell (2 of which the system gives only around the goals), its building
-    needs 9 more. To build in slices see `FlowFieldBuild`, to keep fields `FlowFields`.
+    Costs are those of going to a goal, rounded to float32 (relative error 6e-8, at most 3.4e38);
+    directions come from the exact search. The field stays as it is when the grid is edited:
+    `is_current` tells. Building takes time linear in the map where steps cost nearly alike,
+    O(n log n) at worst; a field holds 7 bytes a cell (2 of which the system gives only around the
+    goals), its building needs 9 more. To build in slices see `FlowFieldBuild`, to keep fields
+    `FlowFields`.
 
     Examples
     --------
@@ -408,7 +422,8 @@ class FlowField:
         The cell that holds a position decides: where its line of sight is flagged the vector
         points at the goal, else at the centre of the next cell. It never points into a wall: a
         ray towards the goal that would leave the cell into one gives way to the next cell, and
-        a diagonal step beside a wall is aimed at the corner.
+        a diagonal step beside a wall is aimed at the corner, as is one beside a cell that is no
+        nearer to a goal.
 
         Parameters
         ----------
@@ -489,6 +504,7 @@ class FlowFieldBuild:
         **movement: Unpack[MovementOptions],
     ) -> None:
         self._search = Wavefront(grid, checked_movement(grid, movement, FlowFieldBuild))
+        self._in_use = OneUser("FlowFieldBuild")
         self._goals = checked_sources(self._search.terrain, grid, "goals", goals)
         self._radius = _checked_radius(sight_radius)
         self._search.begin(self._goals, reverse=True)
@@ -513,7 +529,8 @@ class FlowFieldBuild:
         GridChangedError
             If the grid was edited since the building began.
         """
-        return self._search.advance(budget, cancel)
+        with self._in_use:
+            return self._search.advance(budget, cancel)
 
     def finish(self) -> FlowField:
         """Return the field.
@@ -532,9 +549,10 @@ class FlowFieldBuild:
         """
         if self._search.outcome == Outcome.RUNNING:
             raise InputError("build", self, "has not ended", "call advance until it returns True")
-        self._search.advance()
-        field = FlowField.__new__(FlowField)
-        field._complete(self._search, self._goals, self._radius)
+        with self._in_use:
+            self._search.advance()
+            field = FlowField.__new__(FlowField)
+            field._complete(self._search, self._goals, self._radius)
         return field
 
 

@@ -15,7 +15,7 @@ from navserver.search.fields import NO_DIRECTION
 from navserver.search.grid import Grid, checked_movement
 from navserver.search.movement import MovementOptions, check_keywords
 from navserver.search.moves import DX, DY
-from navserver.search.nodes import CancelFlag, SearchMetrics, unpack_cells
+from navserver.search.nodes import CancelFlag, OneUser, SearchMetrics, unpack_cells
 from navserver.search.results import PathResult, ResultRow
 from navserver.search.validation import checked_number
 from navserver.search.wavefront import Outcome, Wavefront
@@ -235,6 +235,7 @@ class OneToMany:
     def __init__(self, grid: Grid, **movement: Unpack[MovementOptions]) -> None:
         self._grid = grid
         self._search = Wavefront(grid, checked_movement(grid, movement, OneToMany), record=True)
+        self._in_use = OneUser("OneToMany")
 
     @property
     def _terrain(self) -> Terrain:
@@ -267,6 +268,12 @@ class OneToMany:
             If the start is blocked or outside the map, the budget is no number >= 0, or the
             search was cancelled.
         """
+        with self._in_use:
+            return self._reachable(start, budget, cancel)
+
+    def _reachable(
+        self, start: tuple[int, int], budget: float, cancel: CancelFlag | None
+    ) -> Reachable:
         limit = checked_number("budget", budget, 0.0, "give a finite number >= 0")
         flat = self._grid.flat_index(start, "start")
         terrain = self._terrain
@@ -306,6 +313,12 @@ class OneToMany:
         InputError
             If a cell lies outside the map, or there is no goal.
         """
+        with self._in_use:
+            return self._nearest_goal(start, goals, cancel)
+
+    def _nearest_goal(
+        self, start: tuple[int, int], goals: ArrayLike, cancel: CancelFlag | None
+    ) -> NearestGoal:
         grid = self._grid
         flat = grid.flat_index(start, "start")
         targets = grid.flat_indices(goals, "goals")
@@ -378,6 +391,12 @@ class OneToMany:
         InputError
             If a cell lies outside the map, or the searches were cancelled.
         """
+        with self._in_use:
+            return self._cost_matrix(starts, goals, cancel)
+
+    def _cost_matrix(
+        self, starts: ArrayLike, goals: ArrayLike, cancel: CancelFlag | None
+    ) -> NDArray[np.float64]:
         rows = self._grid.flat_indices(starts, "starts")
         columns = self._grid.flat_indices(goals, "goals")
         near, far = np.unique(rows), np.unique(columns)

@@ -8,6 +8,7 @@ the bits named below, the parent's direction, and the move mask of a cell that t
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from navserver.status import InputError
 __all__ = [
     "NEVER",
     "CancelFlag",
+    "OneUser",
     "OpenList",
     "SearchMetrics",
     "SearchTrace",
@@ -211,6 +213,49 @@ class CancelFlag:
 
 NEVER = CancelFlag()
 """The flag of searches that nobody stops."""
+
+
+class OneUser:
+    """Keeps all but one call at a time out of an object with scratch of its own.
+
+    Two kernels on one scratch would write beyond its arrays, so who comes second is refused.
+
+    Parameters
+    ----------
+    name : str
+        The object's class; for errors.
+    """
+
+    __slots__ = ("_name", "lock")
+
+    def __init__(self, name: str) -> None:
+        self.lock = threading.Lock()
+        """Held by who is inside."""
+        self._name = name
+
+    def __enter__(self) -> None:
+        """Come in, or raise `refusal`."""
+        if not self.lock.acquire(False):
+            raise self.refusal()
+
+    def __exit__(self, *exception: object) -> None:
+        """Leave."""
+        self.lock.release()
+
+    def refusal(self) -> InputError:
+        """Return what to raise where the lock is taken.
+
+        Returns
+        -------
+        InputError
+            Names the object and the remedy.
+        """
+        return InputError(
+            "search",
+            self._name,
+            "is still at work, in another thread or around this call",
+            f"give each thread one {self._name} of its own, and let a call end before the next",
+        )
 
 
 def checked_cancel(cancel: CancelFlag | None) -> CancelFlag:

@@ -1272,10 +1272,18 @@ def test_a_searcher_in_use_refuses_another_thread() -> None:
     cancel = CancelFlag()
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(search.find_path, (0, 0), (2499, 2499), cancel=cancel)
-        while not search._in_use.locked():
+        while not search._in_use.lock.locked():
             pass
         with pytest.raises(InputError, match="in another thread"):
             search.find_path((0, 0), (1, 1))
+        with pytest.raises(InputError, match="in another thread"):
+            search.find_path((0, 0), (1, 1), blocked_cells=[(0, 1)])
+        with pytest.raises(InputError, match="in another thread"):
+            search.begin((0, 0), (1, 1))
+        with pytest.raises(InputError, match="in another thread"):
+            search.advance(1)
+        with pytest.raises(InputError, match="in another thread"):
+            search.finish()
         cancel.set()
         running.result()
     assert search.find_path((0, 0), (1, 1)).found

@@ -158,6 +158,30 @@ def test_a_progress_that_raises_leaves_the_pool_usable() -> None:
         assert len(search.find_paths(starts, goals).cost) == 100
 
 
+def test_a_progress_that_raises_ends_the_batch_before_it_is_seen() -> None:
+    def fail(done: int, total: int) -> None:
+        raise RuntimeError(f"{done} of {total}")
+
+    grid = random_grid(60, 1)
+    starts, goals = random_pairs(60, 200, 1)
+    with BatchSearch(grid, threads=3) as search:
+        whole = search.find_paths(starts, goals)
+        for _ in range(20):
+            with pytest.raises(RuntimeError, match="of 200"):
+                search.find_paths(starts, goals, progress=fail)
+            assert search._pool._work_queue.empty()
+            assert_equal_batches(search.find_paths(starts, goals), whole)
+
+
+def test_a_batch_in_use_refuses_another() -> None:
+    starts, goals = random_pairs(20, 50, 1)
+    with BatchSearch(random_grid(20, 1), threads=2) as search:
+        whole = search.find_paths(starts, goals)
+        with pytest.raises(InputError, match=r"BatchSearch.* still at work.*of its own"):
+            search.find_paths(starts, goals, progress=lambda *_: search.find_paths(starts, goals))
+        assert_equal_batches(search.find_paths(starts, goals), whole)
+
+
 def test_a_flag_stops_all_that_is_left() -> None:
     cancel = CancelFlag()
     cancel.set()

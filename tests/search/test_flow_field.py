@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from navserver.search.distance_map import distance_map
 from navserver.search.flow_field import FlowField, FlowFieldBuild, FlowFields
-from navserver.search.grid import DiagonalMode, Grid, Profile
+from navserver.search.grid import CostModel, DiagonalMode, Grid, Profile
 from navserver.search.nodes import CancelFlag
 from navserver.status import CellError, GridChangedError, InputError
 from tests import reference as ref
@@ -206,6 +206,39 @@ def test_a_diagonal_step_beside_a_wall_is_aimed_at_the_corner() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_samples_leave_no_one_between_two_cells_that_send_him_to_each_other(
+    mode: DiagonalMode,
+) -> None:
+    # By product the dear cells beside the diagonal step lead back to its cheap start.
+    grid = Grid([[0, 2], [2, 1]])
+    field = FlowField(
+        grid,
+        [(1, 1)],
+        profile=Profile({1: 2.0, 2: 10.0}),
+        cost_model=CostModel.PRODUCT,
+        diagonal_mode=mode,
+    )
+    at = np.array(
+        [(x, y) for x in np.linspace(-0.45, 0.45, 7) for y in np.linspace(-0.45, 0.45, 7)]
+    )
+    for _ in range(80):
+        at = at + 0.05 * field.sample(at)
+    assert (np.floor(at + 0.5) == 1).all()
+
+
+def test_costs_beyond_single_precision_are_still_in_reach() -> None:
+    grid = Grid([[0, 0, 0, 255, 0]])
+    for more in ({}, {"overlays": {"slow": 1.0}}):
+        if more:
+            grid.set_cell((1, 0), layers={"slow": 1.0})
+        field = FlowField(grid, [(0, 0)], profile=Profile({0: 3e38}), **more)
+        assert field.costs[0, 2] == np.finfo(np.float32).max
+        assert field.path_from((2, 0)).tolist() == [[2, 0], [1, 0], [0, 0]]
+        assert math.isinf(field.costs[0, 4])
+        assert len(field.path_from((4, 0))) == 0
+
+
 def test_samples_take_arrays_as_they_come() -> None:
     field = FlowField(Grid.filled(20, 20), [(0, 0), (19, 7)])
     positions = np.random.default_rng(2).uniform(-1, 20, (50, 2))
@@ -272,6 +305,22 @@ def test_a_build_is_not_finished_early() -> None:
         build.finish()
     with pytest.raises(InputError, match="budget"):
         build.advance(0)
+
+
+def test_a_build_in_use_refuses_another_slice() -> None:
+    build = FlowFieldBuild(Grid.filled(8, 8), [(0, 0)])
+    with (
+        build._in_use,
+        pytest.raises(InputError, match=r"FlowFieldBuild.* still at work.*of its own"),
+    ):
+        build.advance(1)
+    assert build.advance(1000)
+    with (
+        build._in_use,
+        pytest.raises(InputError, match=r"FlowFieldBuild.* still at work.*of its own"),
+    ):
+        build.finish()
+    assert build.finish().cost_at((5, 0)) == 5.0
 
 
 def test_an_edit_ends_a_build() -> None:

@@ -269,3 +269,16 @@ def test_matrices_without_cells() -> None:
     assert cost_matrix(grid, [(0, 0)], []).shape == (1, 0)
     with pytest.raises(CellError, match=r"goals\[1\]"):
         cost_matrix(grid, [(0, 0)], [(0, 0), (5, 5)])
+
+
+def test_queries_in_use_refuse_another() -> None:
+    queries = OneToMany(Grid.filled(5, 5))
+    with queries._in_use:
+        for ask in (
+            lambda: queries.reachable((0, 0), 2.0),
+            lambda: queries.nearest_goal((0, 0), [(1, 1)]),
+            lambda: queries.cost_matrix([(0, 0)], [(1, 1)]),
+        ):
+            with pytest.raises(InputError, match=r"OneToMany.* still at work.*of its own"):
+                ask()
+    assert len(queries.reachable((0, 0), 1.0)) == 3

@@ -16,6 +16,7 @@ from navserver.search.grid import Grid
 from navserver.search.nodes import (
     NEVER,
     CancelFlag,
+    OneUser,
     OpenList,
     SearchTrace,
     checked_cancel,
@@ -28,6 +29,21 @@ from navserver.status import InputError
 ENTRIES = st.tuples(
     st.sampled_from((0.0, 0.5, 1.0, 2.0)), st.sampled_from((0.0, 0.5, 1.0)), st.integers(0, 5)
 )
+
+
+def test_one_user_keeps_the_second_out_until_the_first_has_left() -> None:
+    user = OneUser("AStar")
+    with (
+        user,
+        pytest.raises(InputError, match=r"search: 'AStar' is still at work.* AStar of its own"),
+        user,
+    ):
+        pass
+    with pytest.raises(RuntimeError, match="inside"), user:
+        raise RuntimeError("inside")
+    with user:
+        assert user.lock.locked()
+    assert not user.lock.locked()
 
 
 @given(st.lists(ENTRIES | st.none(), max_size=80))
