@@ -7,6 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from enum import IntEnum
 from typing import Any, NoReturn
 
@@ -67,15 +68,31 @@ class Parser(argparse.ArgumentParser):
         (Namespace, list of str)
             The former with `options`, from names of attributes to the options of the command
             that was chosen.
+
+        Raises
+        ------
+        UsageError
+            If that command does not know an argument.
         """
         parsed, rest = super().parse_known_args(args, namespace)
         if not hasattr(parsed, "options"):
+            if rest:
+                # Here, since the parser of all commands could only point at its own help.
+                self.error(f"unrecognized arguments: {' '.join(rest)}{self._meant(rest[0])}")
             parsed.options = {
                 action.dest: action.option_strings[0]
                 for action in self._actions
                 if action.option_strings
             }
         return parsed, rest
+
+    def _meant(self, argument: str) -> str:
+        """Return a hint at the option that an unknown one is most like."""
+        known = [name for action in self._actions for name in action.option_strings]
+        # Without the dashes, which make any two options alike.
+        bare = {name.lstrip("-"): name for name in known if argument.startswith("-")}
+        alike = get_close_matches(argument.partition("=")[0].lstrip("-"), bare, 1)
+        return f"; did you mean {bare[alike[0]]}?" if alike else ""
 
     def error(self, message: str) -> NoReturn:
         """Raise the error instead of printing the usage.

@@ -130,8 +130,21 @@ def test_names_in_any_case_with_hyphens_or_underscores() -> None:
 def test_parser_raises_one_line() -> None:
     parser = Parser(prog="p")
     parser.add_argument("--longest")
-    with pytest.raises(UsageError, match=r"^unrecognized arguments: --long=1; see p --help$"):
+    with pytest.raises(
+        UsageError,
+        match=r"^unrecognized arguments: --long=1; did you mean --longest\?; see p --help$",
+    ):
         parser.parse_args(["--long=1"])
+
+
+def test_the_command_that_does_not_know_an_argument_points_at_its_own_help() -> None:
+    parser = Parser(prog="p")
+    walk = parser.add_subparsers(parser_class=Parser).add_parser("walk")
+    walk.add_argument("--steps")
+    with pytest.raises(UsageError, match=r"^unrecognized arguments: --fast 1; see p walk --help$"):
+        parser.parse_args(["walk", "--fast", "1"])
+    with pytest.raises(UsageError, match=r"^unrecognized arguments: --fast; see p --help$"):
+        parser.parse_args(["--fast", "walk"])
 
 
 def options_of(*arguments: str) -> dict[str, str]:
