@@ -131,18 +131,21 @@ def run(arguments: argparse.Namespace) -> int:
     grid, scenario = _with_map(scenario, arguments)
     _check_outputs(arguments)
     warm_up()
+    bar = _Bar()
     try:
         result, recorder = run_scenario(
             scenario,
             grid,
             partial(_make_world, arguments),
             record=arguments.record is not None,
-            progress=_Bar().show if sys.stderr.isatty() else None,
+            progress=bar.show if sys.stderr.isatty() else None,
         )
     except MapFileError:
         raise
     except InputError as error:
         raise _as_stated(error, arguments) from None
+    finally:
+        bar.end()
     summary = summary_of(result)
     if recorder is not None:
         recorder.save(arguments.record)
@@ -305,9 +308,12 @@ class _Bar:
         self._progress.update(
             self._task, completed=done, description=f"{run.tally.arrivals:,} arrivals"
         )
-        if done == total:
-            self._progress.stop()
         return True
+
+    def end(self) -> None:
+        """Leave the terminal as it was, however the run has ended."""
+        if self._progress is not None:
+            self._progress.stop()
 
 
 def _print_summary(summary: dict[str, Any], result: RunResult) -> None:

@@ -255,3 +255,23 @@ def test_faults_of_options_that_win_over_a_scenario_are_told_by_the_options(
     assert "navserver: --bots: 900000 are more" in capsys.readouterr().err
     assert main([*given, "--behavior", "swim"]) == 2
     assert "navserver: --behavior: 'swim' is unknown" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("code", ["return None", "return None if bots.tick < 3 else 1 / 0"])
+def test_a_terminal_is_left_as_it_was_however_the_run_ends(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rich.progress import Progress
+
+    calls: list[str] = []
+    for name in ("start", "stop"):
+        monkeypatch.setattr(Progress, name, lambda _self, name=name: calls.append(name))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("navserver.sim.runner.time.monotonic", iter(range(10**6)).__next__)
+    own = tmp_path / "own.py"
+    own.write_text(
+        f"class Own:\n    def __init__(self, kind): pass\n    def decide(self, bots): {code}\n"
+    )
+    main(["bots", *SHORT, "--behavior", str(own)])
+    assert calls == ["start", "stop"]
+    assert "bots        12, " in capsys.readouterr().out
