@@ -24,8 +24,8 @@ _KEPT = 256
 _BUNDLE_SECONDS = 250e-6
 _MAX_BUNDLE = 64
 _SECONDS_A_ROW = 1e-6
-_RANGE_SECONDS = 800e-6
-_MAX_RANGE = 512
+_RANGE_SECONDS = 1200e-6
+_MAX_RANGE = 1024
 
 # Measured on random and on MovingAI maps: a search that is not short expands 0.1 to 0.3 times the
 # square of the distance; a wavefront labels a cell in half the time of an expansion, and hands
@@ -135,7 +135,7 @@ class Rates:
         Returns
         -------
         int
-            1 to 512.
+            1 to 1024.
         """
         seconds = self._seconds_a_row(expanded, options)
         return min(max(int(_RANGE_SECONDS / seconds), 1), _MAX_RANGE)

@@ -196,6 +196,7 @@ class ReplyHead(NamedTuple):
     search_us: float
 
 
+_USUAL_STATUSES = ("ok", "found")
 _HEAD_CHECKS = tuple((f.name, f.check) for f in COMMON_FIELDS["reply"][1:])
 
 
@@ -217,6 +218,20 @@ def read_head(header: Mapping[str, Any]) -> ReplyHead:
     WireError
         ``bad_field``.
     """
+    found: Any = map(header.get, ReplyHead._fields)
+    head = ReplyHead(*found)
+    number, status, version, wait_us, search_us = head
+    if (
+        type(number) is type(version) is int
+        and type(wait_us) is type(search_us) is float
+        and status in _USUAL_STATUSES
+        and 0 <= number <= MAX_ID
+        and 0 <= version <= _VERSIONS
+        and 0.0 <= wait_us <= _MICROSECONDS
+        and 0.0 <= search_us <= _MICROSECONDS
+    ):
+        return head
+    # One by one, to name what is wrong, or to take what is said in another form.
     return ReplyHead(*[check(header.get(field)) for field, check in _HEAD_CHECKS])
 
 

@@ -11,6 +11,7 @@ from navserver.status import CellError
 from navserver.wire.codec import decode_message
 from navserver.wire.errors import WireError
 from navserver.wire.limits import MAX_ID
+from navserver.wire.message import read_head
 from navserver.wire.messages import (
     MESSAGES,
     encode_failure,
@@ -132,3 +133,34 @@ def test_every_request_field_is_refused_out_of_bounds(kind: str) -> None:
                 with pytest.raises(WireError) as caught:
                     field.check(value)
                 assert caught.value.field == field.name
+
+
+HEAD = {"id": 7, "status": "ok", "version": 3, "wait_us": 1.5, "search_us": 2.0}
+
+
+@pytest.mark.parametrize("status", ["ok", "found", "overloaded"])
+def test_what_replies_begin_with_is_read(status: str) -> None:
+    head = read_head({**HEAD, "status": status, "cost": 1.0})
+    assert head == (7, status, 3, 1.5, 2.0)
+    # Engines whose numbers are all floats may send whole ones, and msgpack whole floats as such.
+    assert read_head({**HEAD, "id": 7.0, "wait_us": 1}) == (7, "ok", 3, 1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("id", -1),
+        ("id", 1 << 63),
+        ("id", True),
+        ("status", ""),
+        ("status", ["ok"]),
+        ("version", 0.5),
+        ("wait_us", -1.0),
+        ("wait_us", math.nan),
+        ("search_us", math.inf),
+        ("search_us", None),
+    ],
+)
+def test_what_replies_cannot_begin_with_is_named(field: str, value: object) -> None:
+    with pytest.raises(WireError, match=field):
+        read_head({**HEAD, field: value})
