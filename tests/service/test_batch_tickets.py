@@ -84,8 +84,10 @@ def test_fields_tell_what_searches_find(model: Any, data: st.DataObject) -> None
         everything_from_the_goal(monkeypatch)
         batch(stage, starts, goal, options=options)
         reply = only(stage.finish())
+    # Rows that a field does not reach are searched one by one where a partial path is wanted.
     if (
         len(starts) > 16
+        and not partial
         and not grid.blocked()[goal[1] - model.region[1], goal[0] - model.region[0]]
     ):
         assert (reply.used == Used.FIELD).any()

@@ -11,7 +11,9 @@ import navserver
 from navserver.search.grid import Grid
 from navserver.search.moves import DiagonalMode
 from navserver.search.profile import Profile
+from navserver.wire.codec import decode_message
 from navserver.wire.errors import WireError
+from navserver.wire.messages import encode_request
 from navserver.wire.questions import (
     create_world,
     edit_world,
@@ -198,6 +200,38 @@ def test_a_newer_request_of_an_agent_takes_the_place_of_one_that_waits(city: Dir
     assert len(city.office.agents) == 0
     again = find_path("city", START, GOAL, agent=7)
     assert city.ask(again).found
+
+
+def test_one_that_is_answered_at_once_takes_that_place_as_well(city: Direct) -> None:
+    open_ends(city)
+    city.is_searching = False
+    # Cells of its own make it one that is begun as a long search.
+    older = city.submit(find_path("city", START, GOAL, agent=7, blocked_cells=[(12, 13)]))
+    city.office.is_warm = True
+    city.sessions.receive_message(
+        1, encode_request("path", 99, {"world": "city", "start": START, "goal": GOAL, "agent": 7}),
+        city.now,
+    )  # fmt: skip
+    city.dispatch.take_events(city.now)
+    # Nothing has been searched but in the thread that owns the sockets.
+    connection, frames = city.sessions.messages_to_send().popleft()
+    header, _ = decode_message(frames)
+    assert (connection, header["id"], header["status"]) == (1, 99, "found")
+    assert header["source"] == "search"
+    assert city.wait(older)[0].status == "superseded"  # type: ignore[union-attr]
+    assert len(city.office.agents) == 0
+
+
+def test_a_round_that_has_lasted_too_long_leaves_the_rest_to_the_queue(city: Direct) -> None:
+    open_ends(city)
+    frames = encode_request("path", 99, {"world": "city", "start": START, "goal": GOAL})
+    city.sessions.receive_message(1, frames, city.now)
+    # The clock is looked at when a round begins, and by whom it is to be done.
+    times = iter([0.0, 0.1])
+    city.office.clock = lambda: next(times, 0.1)
+    city.dispatch.take_events(city.now)
+    assert not city.sessions.messages_to_send()
+    assert city.scheduler.pending_rows == 1
 
 
 def test_deadlines_pass(city: Direct) -> None:
