@@ -21,7 +21,8 @@ func _unhandled_input(event: InputEvent) -> void:
 
 func _physics_process(delta: float) -> void:
 	if not _agent.is_navigation_finished():
-		position = position.move_toward(_agent.get_next_path_position(), speed * delta)
+		var next: Vector2 = _agent.get_next_path_position()
+		global_position = global_position.move_toward(next, speed * delta)
 		queue_redraw()
 
 
