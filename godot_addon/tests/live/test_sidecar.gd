@@ -141,6 +141,15 @@ func _compare_reachable(
 			check_near(found[cell], expected[cell], 1e-4, "reach of %s" % cell)
 
 
+func test_reach_is_told_of_a_map_that_is_still_being_numbered() -> void:
+	var tiles: TileSet = TileMaps.tile_set(
+		true, TileSet.TILE_SHAPE_ISOMETRIC, TileSet.TILE_LAYOUT_STACKED
+	)
+	var map: NavServerMap2D = _map_of(["....", "....", "...."], tiles)
+	map.timeout_msec = 30_000
+	check_equal(map.get_reachable(Vector2i(0, 0), INF).size(), 12)
+
+
 func test_an_edit_sends_only_those_on_the_broken_path_another_way() -> void:
 	var map: NavServerMap2D = _map_of(
 		["#########", "#...#...#", "#.......#", "#...#...#", "#.......#", "#########"]

@@ -144,6 +144,10 @@ func find_batch(batch: AgentBatch) -> void:
 
 
 func find_reachable(job: ReachableJob) -> void:
+	var preparation: WorldPreparation = _worlds.get_preparation(job.world)
+	if preparation != null:
+		preparation.held.append(find_reachable.bind(job))
+		return
 	var message: Message = Message.new("reachable")
 	message.header["world"] = job.world.name
 	message.header["start"] = [job.start.x, job.start.y]
