@@ -3,14 +3,19 @@ extends EditorPlugin
 ## Keeps a sidecar running beside the editor, and tells games started from here where it is.
 
 const Settings := preload("internal/settings.gd")
+const Preview := preload("editor/preview.gd")
 const SidecarDock := preload("editor/sidecar_dock.gd")
 const SidecarLink := preload("internal/sidecar_link.gd")
 const SidecarProcess := preload("internal/sidecar_process.gd")
 
 const _FILE_NAME: String = "navserver_connection.json"
+# Of what arrives in a frame; the rest waits for the next one.
+const _POLL_USEC: int = 4000
 
 var _dock: SidecarDock = null
 var _link: SidecarLink = null
+var _preview: Preview = null
+var _preview_button: Button = null
 
 
 func _enter_tree() -> void:
@@ -23,6 +28,7 @@ func _enter_tree() -> void:
 	_link.changed.connect(_dock.show_state)
 	_link.progressed.connect(_dock.show_progress)
 	add_control_to_dock(DOCK_SLOT_RIGHT_BL, _dock)
+	_add_preview()
 	if _is_import_only():
 		_dock.show_state(SidecarLink.State.OFF, "not started: only importing")
 	elif Settings.is_autostart_wanted():
@@ -32,6 +38,7 @@ func _enter_tree() -> void:
 
 
 func _exit_tree() -> void:
+	_remove_preview()
 	_link.stop()
 	_link = null
 	remove_control_from_docks(_dock)
@@ -40,7 +47,7 @@ func _exit_tree() -> void:
 
 
 func _process(_delta: float) -> void:
-	_link.poll(0)
+	_link.poll(Time.get_ticks_usec() + _POLL_USEC)
 	if _link.process != null:
 		_dock.show_log(_link.process.take_log())
 
@@ -49,6 +56,32 @@ func _run_scene(_scene: String, args: PackedStringArray) -> PackedStringArray:
 	if _link.state == SidecarLink.State.OFF:
 		return args
 	return args + PackedStringArray([Settings.FILE_ARGUMENT + _connection_file()])
+
+
+func _add_preview() -> void:
+	_preview = Preview.new(_link, get_undo_redo())
+	add_child(_preview)
+	add_control_to_dock(DOCK_SLOT_RIGHT_BL, _preview.dock)
+	scene_changed.connect(_preview.set_scene)
+	_preview_button = Button.new()
+	_preview_button.text = "Path Preview"
+	_preview_button.tooltip_text = "Shows paths between markers while you draw the level"
+	_preview_button.toggle_mode = true
+	_preview_button.theme_type_variation = &"FlatButton"
+	_preview_button.toggled.connect(_preview.set_shown)
+	_preview.shown_changed.connect(_preview_button.set_pressed_no_signal)
+	add_control_to_container(CONTAINER_CANVAS_EDITOR_MENU, _preview_button)
+
+
+func _remove_preview() -> void:
+	remove_control_from_container(CONTAINER_CANVAS_EDITOR_MENU, _preview_button)
+	_preview_button.queue_free()
+	_preview_button = null
+	remove_control_from_docks(_preview.dock)
+	_preview.dock.queue_free()
+	remove_child(_preview)
+	_preview.queue_free()
+	_preview = null
 
 
 ## Imports and exports from a command line need no paths.

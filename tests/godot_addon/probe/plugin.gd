@@ -3,7 +3,11 @@ extends EditorPlugin
 ## Drives the editor from within, as the environment variable PROBE says, and prints what it saw.
 ##
 ## toggle: the addon is switched off and on 20 times. enable: it is switched on, as a user does it.
-## play: the main scene is played. stay: nothing.
+## play: the main scene is played. preview: see preview.gd. stay: nothing.
+
+const Preview := preload("preview.gd")
+
+var _probe: Preview = null
 
 
 func _enter_tree() -> void:
@@ -31,6 +35,9 @@ func _run() -> void:
 				await _wait(10)
 			await _wait(60)
 			EditorInterface.play_main_scene()
+		"preview":
+			_probe = Preview.new(get_tree())
+			await _probe.run()
 
 
 func _wait(frames: int) -> void:

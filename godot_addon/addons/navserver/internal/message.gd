@@ -113,6 +113,19 @@ func get_flag(name: String, default: bool = false) -> bool:
 	return value if value is bool else default
 
 
+## Returns a cell of the header; none if there is none.
+func find_cell(name: String) -> Array[Vector2i]:
+	var cells: Array[Vector2i] = []
+	var value: Variant = header.get(name)
+	if value is Array:
+		var numbers: Array = value
+		if numbers.size() == 2 and numbers[0] is int and numbers[1] is int:
+			var x: int = numbers[0]
+			var y: int = numbers[1]
+			cells.append(Vector2i(x, y))
+	return cells
+
+
 ## Returns the texts in an array of the header.
 func get_texts(name: String) -> PackedStringArray:
 	var texts: PackedStringArray = PackedStringArray()

@@ -103,6 +103,23 @@ func flush() -> void:
 		_unwatched.clear()
 
 
+## Sends a question of the caller's own; [param handler] takes the reply. Returns its id.
+func ask(message: Message, handler: Callable) -> int:
+	return _requests.send(message, handler)
+
+
+## Tells whether the sidecar takes messages of a type.
+func is_offered(type: String) -> bool:
+	return _requests.is_offered(type)
+
+
+## Asks for a question to end soon; it is answered all the same.
+func withdraw(id: int) -> void:
+	var message: Message = Message.new("cancel")
+	message.header["target"] = id
+	_requests.send(message)
+
+
 func find_paths(jobs: Array[PathJob]) -> void:
 	var groups: Dictionary[Array, Array] = {}
 	for job: PathJob in jobs:

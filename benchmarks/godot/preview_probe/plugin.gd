@@ -1,0 +1,148 @@
+@tool
+extends EditorPlugin
+## Times the path preview from within the editor, and writes what it measured as JSON.
+##
+## A goal is dragged along a circle over a map of 512 x 512 cells, one step of the mouse a frame;
+## then single tiles are set, one step of the history each.
+
+const SIDE: int = 512
+const SOLID: Vector2i = Vector2i(1, 0)
+const SCENE: String = "res://level.tscn"
+
+var _preview: Node = null
+var _seconds: float = 4.0
+var _edits: int = 20
+
+
+func _enter_tree() -> void:
+	_run.call_deferred()
+
+
+func _run() -> void:
+	if not OS.get_environment("PROBE_QUICK").is_empty():
+		_seconds = 1.5
+		_edits = 8
+	while EditorInterface.get_resource_filesystem().is_scanning():
+		await _wait(10)
+	_make_scene()
+	EditorInterface.set_main_screen_editor("2D")
+	EditorInterface.open_scene_from_path(SCENE)
+	await _wait(60)
+	_preview = get_tree().root.find_child("NavserverPreview", true, false)
+	var results: Dictionary[String, float] = {}
+	results["idle_frames_per_s"] = await _count_frames()
+	_preview.call("set_shown", true)
+	await _settle()
+	# As much of the map as there is.
+	var view: SubViewport = EditorInterface.get_editor_viewport_2d()
+	results["shown_frames_per_s"] = await _count_frames()
+	var dock: Node = _preview.get("dock")
+	for layer: int in 3:
+		var options: OptionButton = dock.get("_search_layer")
+		options.select(layer)
+		dock.emit_signal("layers_changed")
+		await _settle()
+		var name: String = ["path", "order", "costs"][layer]
+		results.merge(await _drag(name))
+	results["view_width"] = view.size.x
+	results.merge(await _time_edits())
+	var file: FileAccess = FileAccess.open(OS.get_environment("PROBE_RESULTS"), FileAccess.WRITE)
+	file.store_string(JSON.stringify(results))
+	file.close()
+	get_tree().quit()
+
+
+func _make_scene() -> void:
+	var root: Node2D = Node2D.new()
+	var layer: TileMapLayer = TileMapLayer.new()
+	layer.name = "Ground"
+	layer.tile_set = load("res://tiles.tres")
+	root.add_child(layer)
+	layer.owner = root
+	var numbers: RandomNumberGenerator = RandomNumberGenerator.new()
+	numbers.seed = 7
+	for y: int in SIDE:
+		for x: int in SIDE:
+			var is_solid: bool = numbers.randf() < 0.2
+			layer.set_cell(Vector2i(x, y), 0, SOLID if is_solid else Vector2i.ZERO)
+	var scene: PackedScene = PackedScene.new()
+	scene.pack(root)
+	ResourceSaver.save(scene, SCENE)
+	root.free()
+
+
+func _wait(frames: int) -> void:
+	for frame: int in frames:
+		await get_tree().process_frame
+
+
+## Waits until everything asked is answered.
+func _settle() -> void:
+	for frame: int in 20_000:
+		await get_tree().process_frame
+		if _preview.call("is_settled"):
+			break
+	await _wait(30)
+
+
+func _count_frames() -> float:
+	var begin: int = Time.get_ticks_usec()
+	var frames: int = 0
+	while Time.get_ticks_usec() - begin < _seconds * 1e6:
+		await get_tree().process_frame
+		frames += 1
+	return frames * 1e6 / (Time.get_ticks_usec() - begin)
+
+
+## Drags the goal; how often a new answer was drawn in a second.
+func _drag(name: String) -> Dictionary[String, float]:
+	var canvas: Control = _preview.get("canvas")
+	var begin: int = Time.get_ticks_usec()
+	var last: RefCounted = null
+	var answers: int = 0
+	var expanded: float = 0.0
+	var frames: int = 0
+	while Time.get_ticks_usec() - begin < _seconds * 1e6:
+		var turn: float = frames * 0.02
+		var cell: Vector2i = Vector2i(256 + int(200 * cos(turn)), 256 + int(200 * sin(turn)))
+		var layer: TileMapLayer = EditorInterface.get_edited_scene_root().get_node("Ground")
+		canvas.emit_signal("marker_dragged", 0, true, layer.to_global(layer.map_to_local(cell)))
+		await get_tree().process_frame
+		frames += 1
+		var answer: RefCounted = _preview.call("get_answer")
+		if answer != last:
+			last = answer
+			answers += 1
+			expanded += answer.get("expanded")
+	var passed: float = (Time.get_ticks_usec() - begin) / 1e6
+	canvas.emit_signal("marker_dropped", false)
+	await _settle()
+	return {
+		"drag_%s_answers_per_s" % name: answers / passed,
+		"drag_%s_frames_per_s" % name: frames / passed,
+		"drag_%s_expanded_mean" % name: expanded / maxi(answers, 1),
+	}
+
+
+## Sets single tiles; milliseconds until the path of the new map is known.
+func _time_edits() -> Dictionary[String, float]:
+	var undo: EditorUndoRedoManager = EditorInterface.get_editor_undo_redo()
+	var layer: TileMapLayer = EditorInterface.get_edited_scene_root().get_node("Ground")
+	var times: PackedFloat64Array = PackedFloat64Array()
+	for index: int in _edits:
+		var before: RefCounted = _preview.call("get_answer")
+		var cell: Vector2i = Vector2i(200 + index, 230)
+		undo.create_action("Paint", UndoRedo.MERGE_DISABLE, layer)
+		undo.add_do_method(layer, "set_cell", cell, 0, SOLID)
+		undo.add_undo_method(layer, "set_cell", cell, 0, Vector2i.ZERO)
+		var begin: int = Time.get_ticks_usec()
+		undo.commit_action()
+		while _preview.call("get_answer") == before:
+			await get_tree().process_frame
+		times.append((Time.get_ticks_usec() - begin) / 1000.0)
+		await _wait(20)
+	times.sort()
+	return {
+		"edit_p50_ms": times[floori(times.size() / 2.0)],
+		"edit_max_ms": times[-1],
+	}

@@ -1,0 +1,93 @@
+@tool
+extends RefCounted
+## Saves pictures and case files of the preview.
+
+## What came of it, in words.
+signal told(text: String)
+
+const Message := preload("../internal/message.gd")
+const PreviewAnswer := preload("preview_answer.gd")
+const PreviewCanvas := preload("preview_canvas.gd")
+const PreviewCase := preload("preview_case.gd")
+const SidecarBackend := preload("../internal/sidecar_backend.gd")
+const WorldState := preload("../internal/world_state.gd")
+
+
+## Lets the user choose a file and hands its path to [param save].
+static func choose_file(parent: Node, filter: String, save: Callable) -> void:
+	var dialog: EditorFileDialog = EditorFileDialog.new()
+	dialog.file_mode = EditorFileDialog.FILE_MODE_SAVE_FILE
+	dialog.access = EditorFileDialog.ACCESS_FILESYSTEM
+	dialog.add_filter(filter)
+	dialog.file_selected.connect(save)
+	dialog.visibility_changed.connect(
+		func() -> void:
+			if not dialog.visible:
+				dialog.queue_free()
+	)
+	parent.add_child(dialog)
+	dialog.popup_file_dialog()
+
+
+## Saves what the 2D editor shows as a PNG.
+func save_picture(canvas: PreviewCanvas, path: String) -> void:
+	await RenderingServer.frame_post_draw
+	var image: Image = canvas.get_viewport().get_texture().get_image()
+	var cut: Rect2i = canvas.get_screen_rect().intersection(Rect2i(Vector2i.ZERO, image.get_size()))
+	_tell_saved(path, image.get_region(cut).save_png(path))
+
+
+## Saves a query, its map and what the sidecar answers to it now as a case file.
+func save_case(backend: SidecarBackend, world: WorldState, query: Dictionary, path: String) -> void:
+	var classes: Message = Message.new("map_layer")
+	classes.header.merge({"world": world.name, "layer": "classes"})
+	var explored: Message = Message.new("explore")
+	explored.header.merge(query)
+	var hashed: Message = Message.new("world_hash")
+	hashed.header["world"] = world.name
+	var parts: Array[Message] = []
+	for question: Message in [classes, explored, hashed]:
+		backend.ask(
+			question,
+			func(reply: Message) -> void:
+				parts.append(reply)
+				if parts.size() == 3:
+					_write(parts, backend, world, query, path)
+		)
+
+
+func _write(
+	parts: Array[Message],
+	backend: SidecarBackend,
+	world: WorldState,
+	query: Dictionary,
+	path: String
+) -> void:
+	var by_type: Dictionary[String, Message] = {}
+	for part: Message in parts:
+		by_type[part.get_type()] = part
+		if part.get_integer("version") != parts[0].get_integer("version"):
+			# The map has changed meanwhile.
+			save_case(backend, world, query, path)
+			return
+	var answer: PreviewAnswer = PreviewAnswer.new(by_type["explore"], false)
+	var problems: PackedStringArray = PackedStringArray()
+	var map_hash: String = by_type["world_hash"].get_text("hash")
+	var text: String = PreviewCase.write(
+		world, query, answer, by_type["map_layer"], map_hash, problems
+	)
+	if text.is_empty():
+		told.emit("The case was not saved: %s" % problems[0])
+		return
+	var file: FileAccess = FileAccess.open(path, FileAccess.WRITE)
+	if file != null:
+		file.store_string(text)
+		file.close()
+	_tell_saved(path, OK if file != null else FileAccess.get_open_error())
+
+
+func _tell_saved(path: String, error: Error) -> void:
+	var text: String = "Saved %s" % path
+	if error != OK:
+		text = "%s was not saved: %s; choose another folder" % [path, error_string(error)]
+	told.emit(text)
