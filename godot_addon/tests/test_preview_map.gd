@@ -20,37 +20,38 @@ func before_each() -> void:
 
 
 func test_a_scene_of_layers_needs_no_map() -> void:
-	check(_map.refresh())
+	check_equal(_map.refresh(), PreviewMap.Change.WHOLE)
 	check_equal(_map.problem, "")
 	check_equal(_map.world.region, Rect2i(0, 0, 6, 3))
 	check_equal(_map.get_class_of(Vector2i(2, 1)), 255)
 	check_equal(_map.get_class_of(Vector2i(9, 9)), 255)
-	check(not _map.refresh(), "nothing has changed")
+	check_equal(_map.refresh(), PreviewMap.Change.NONE)
 
 
 func test_what_has_changed_is_read_again() -> void:
 	_map.refresh()
 	_layer.set_cell(Vector2i(0, 0), 7, TileMaps.WALL)
-	check(_map.refresh(), "a tile")
+	check_equal(_map.refresh(), PreviewMap.Change.CELLS, "a tile")
+	check_equal(_map.changed_cells.keys(), [Vector2i(0, 0)])
 	_layer.set_cell(Vector2i(7, 0), 7, TileMaps.GROUND)
-	check(_map.refresh(), "a tile outside")
+	check_equal(_map.refresh(), PreviewMap.Change.WHOLE, "a tile outside")
 	check_equal(_map.world.region, Rect2i(0, 0, 8, 3))
 	_layer.position = Vector2(5, 0)
-	check(_map.refresh(), "the layer's place")
+	check_equal(_map.refresh(), PreviewMap.Change.WHOLE, "the layer's place")
 	var node: NavServerMap2D = NavServerMap2D.new()
 	node.region = Rect2i(1, 1, 2, 2)
 	_root.add_child(node)
-	check(_map.refresh(), "a map node")
+	check_equal(_map.refresh(), PreviewMap.Change.WHOLE, "a map node")
 	check_equal(_map.world.region, Rect2i(1, 1, 2, 2))
 
 
 func test_without_a_map_it_says_why() -> void:
 	_layer.clear()
-	check(not _map.refresh())
+	check_equal(_map.refresh(), PreviewMap.Change.NONE)
 	check_contains(_map.problem, "paint tiles")
 	_root.remove_child(_layer)
 	_layer.free()
-	check(not _map.refresh())
+	check_equal(_map.refresh(), PreviewMap.Change.NONE)
 	check_contains(_map.problem, "no TileMapLayer")
 
 
@@ -85,3 +86,23 @@ func test_pairs_are_read_from_the_scene() -> void:
 	check_equal(PreviewPairs.with_end(pairs[0], true, Vector2i(9, 9)), Vector4i(1, 2, 9, 9))
 	_root.set_meta(PreviewPairs.META, "else")
 	check_equal(PreviewPairs.read(_root), [] as Array[Vector4i])
+
+
+func test_an_obstacle_lays_its_class() -> void:
+	var node: NavServerMap2D = NavServerMap2D.new()
+	_root.add_child(node)
+	var obstacle: NavServerObstacle2D = NavServerObstacle2D.new()
+	obstacle.size = Vector2(20, 20)
+	obstacle.position = Vector2(8, 8)
+	obstacle.nav_class = 7
+	_root.add_child(obstacle)
+	_map.refresh()
+	check_equal(_map.get_class_of(Vector2i(0, 0)), 7)
+	check_equal(_map.get_class_of(Vector2i(1, 0)), 0)
+	check_equal(_map.world.edit_cells, PackedInt32Array([0, 0]))
+	obstacle.position = Vector2(40, 24)
+	check_equal(_map.refresh(), PreviewMap.Change.WHOLE)
+	check_equal(_map.get_class_of(Vector2i(2, 1)), 255, "a wall stays one")
+	obstacle.enabled = false
+	check_equal(_map.refresh(), PreviewMap.Change.WHOLE)
+	check(_map.world.edit_cells.is_empty())

@@ -54,6 +54,7 @@ func _run() -> void:
 
 func _make_scene() -> void:
 	var root: Node2D = Node2D.new()
+	root.name = "Level"
 	var layer: TileMapLayer = TileMapLayer.new()
 	layer.name = "Ground"
 	layer.tile_set = load("res://tiles.tres")
@@ -133,8 +134,10 @@ func _time_edits() -> Dictionary[String, float]:
 		var before: RefCounted = _preview.call("get_answer")
 		var cell: Vector2i = Vector2i(200 + index, 230)
 		undo.create_action("Paint", UndoRedo.MERGE_DISABLE, layer)
-		undo.add_do_method(layer, "set_cell", cell, 0, SOLID)
-		undo.add_undo_method(layer, "set_cell", cell, 0, Vector2i.ZERO)
+		var old: Vector2i = layer.get_cell_atlas_coords(cell)
+		var tile: Vector2i = Vector2i.ZERO if old == SOLID else SOLID
+		undo.add_do_method(layer, "set_cell", cell, 0, tile)
+		undo.add_undo_method(layer, "set_cell", cell, 0, old)
 		var begin: int = Time.get_ticks_usec()
 		undo.commit_action()
 		while _preview.call("get_answer") == before:

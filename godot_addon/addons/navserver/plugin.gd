@@ -48,6 +48,8 @@ func _exit_tree() -> void:
 
 func _process(_delta: float) -> void:
 	_link.poll(Time.get_ticks_usec() + _POLL_USEC)
+	# What answers have led to leaves in this frame.
+	_link.flush()
 	if _link.process != null:
 		_dock.show_log(_link.process.take_log())
 

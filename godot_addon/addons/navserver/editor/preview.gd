@@ -15,15 +15,14 @@ const PreviewExport := preload("preview_export.gd")
 const PreviewInspector := preload("preview_inspector.gd")
 const PreviewMap := preload("preview_map.gd")
 const PreviewPairs := preload("preview_pairs.gd")
+const PreviewQuery := preload("preview_query.gd")
 const PreviewRequest := preload("preview_request.gd")
 const PreviewStroke := preload("preview_stroke.gd")
 const SidecarLink := preload("../internal/sidecar_link.gd")
 const WorldState := preload("../internal/world_state.gd")
 
-# Expansions that are recorded at most; eight bytes each in what is sent.
-const _MOST_RECORDED: int = 1 << 20
-# Cells of a map whose searches are recorded: what an array of the protocol may hold.
-const _MOST_DRAWN: int = 1 << 24
+# How long a frame waits for an answer; longer searches are drawn in a later frame.
+const _PATIENCE_USEC: int = 8000
 
 ## What the user chooses, and reads.
 var dock: PreviewDock = PreviewDock.new()
@@ -174,7 +173,9 @@ func save_case(path: String) -> void:
 	if not _is_map_there or _selected >= _requests.size():
 		dock.show_answer("There is no path to save: %s" % _say_state(), "")
 		return
-	_export.save_case(_link.backend, _map.world, _make_query(_pairs[_selected]), path)
+	_export.save_case(
+		_link.backend, _map.world, PreviewQuery.make(_map, dock, _pairs[_selected]), path
+	)
 
 
 func _say_state() -> String:
@@ -201,15 +202,44 @@ func _check() -> void:
 	_is_check_due = false
 	if canvas == null:
 		return
-	if _map.refresh():
-		if not _is_stroke_noted:
-			_note_before()
+	var change: PreviewMap.Change = _map.refresh()
+	if change != PreviewMap.Change.NONE and not _is_stroke_noted:
+		_note_before()
+	if change == PreviewMap.Change.WHOLE:
 		_put_map()
+	elif change == PreviewMap.Change.CELLS:
+		_send_changes()
 	elif not _map.problem.is_empty():
 		_drop_map()
 	if not _stroke.is_on():
 		_is_stroke_noted = false
 	_read_pairs()
+	_hurry()
+
+
+## Gives the sidecar the cells that have changed; one that has no map yet gets them with it.
+func _send_changes() -> void:
+	if _is_map_put and _link.state == SidecarLink.State.READY:
+		_map.send_changes(_link.backend)
+		_renew()
+
+
+func _renew() -> void:
+	for request: PreviewRequest in _requests:
+		request.renew()
+	_inspector.renew()
+	_describe_hovered()
+
+
+## Waits a moment for answers that come at once, so that they are drawn in this frame.
+func _hurry() -> void:
+	var until: int = Time.get_ticks_usec() + _PATIENCE_USEC
+	while _link.state == SidecarLink.State.READY and Time.get_ticks_usec() < until:
+		_link.flush()
+		if _requests.all(func(request: PreviewRequest) -> bool: return request.is_idle()):
+			break
+		OS.delay_usec(100)
+		_link.poll(until)
 
 
 func _put_map() -> void:
@@ -298,46 +328,15 @@ func _ask_all() -> void:
 		for is_goal: bool in [false, true]:
 			var cell: Vector2i = PreviewPairs.get_end(pairs[index], is_goal)
 			cells.append(Vector2(_map.layout.to_inner(cell)))
-		_requests[index].wish(_make_query(pairs[index], index))
+		_requests[index].wish(PreviewQuery.make(_map, dock, pairs[index], index == _selected))
 	canvas.show_pairs(cells, _selected)
-	_inspector.set_movement(_make_movement())
+	_inspector.set_movement(PreviewQuery.make_movement(_map, dock))
 	_inspector.show_layer(dock.get_map_layer())
 	if not pairs.is_empty() and _selected < pairs.size():
-		_inspector.set_query(_make_query(pairs[_selected]), get_answer())
+		_inspector.set_query(PreviewQuery.make(_map, dock, pairs[_selected]), get_answer())
 	if _link.state == SidecarLink.State.READY:
 		_link.flush()
 	_show_answers()
-
-
-func _make_movement() -> Dictionary:
-	var profile: int = mini(dock.get_profile(), _map.profiles.size() - 1)
-	var fields: Dictionary = {
-		"world": _map.world.name, "profile": PreviewMap.get_profile_name(profile)
-	}
-	fields.merge(dock.get_movement(_map.world.diagonal_mode))
-	return fields
-
-
-## Returns the fields of a question; only the chosen pair's search is recorded.
-func _make_query(pair: Vector4i, index: int = -1) -> Dictionary:
-	var fields: Dictionary = _make_movement()
-	fields.merge(dock.get_search())
-	for is_goal: bool in [false, true]:
-		var cell: Vector2i = _map.layout.to_inner(PreviewPairs.get_end(pair, is_goal))
-		# A map that was cut down may have left a marker outside.
-		var last: Vector2i = _map.world.region.end - Vector2i.ONE
-		cell = cell.clamp(_map.world.region.position, last)
-		fields["goal" if is_goal else "start"] = [cell.x, cell.y]
-	fields["allow_partial"] = true
-	fields["capacity"] = 0
-	var is_drawable: bool = _map.world.region.get_area() <= _MOST_DRAWN
-	if (
-		is_drawable
-		and index == _selected
-		and dock.get_search_layer() != PreviewDock.SearchLayer.NONE
-	):
-		fields["capacity"] = _MOST_RECORDED
-	return fields
 
 
 func _show_answers() -> void:
@@ -427,6 +426,7 @@ func _on_marker_dragged(pair: int, is_goal: bool, point: Vector2) -> void:
 		_selected = pair
 		dock.show_pairs(_pairs.size(), _selected)
 	_ask_all()
+	_hurry()
 
 
 func _on_marker_dropped(is_kept: bool) -> void:
@@ -485,11 +485,8 @@ func _send_stroke() -> void:
 		if not _is_stroke_noted:
 			_note_before()
 			_is_stroke_noted = true
-		for request: PreviewRequest in _requests:
-			request.renew()
-		_inspector.renew()
-		_describe_hovered()
-		_link.flush()
+		_renew()
+		_hurry()
 
 
 ## Keeps the answers of now, to be compared with those after an edit.

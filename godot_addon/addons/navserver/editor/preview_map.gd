@@ -8,6 +8,11 @@ extends RefCounted
 ## Something that the map hangs on has changed without a word in the scene's history.
 signal outdated
 
+## What [method refresh] found: nothing, some cells, or all that there is to know.
+enum Change { NONE, CELLS, WHOLE }
+
+const PreviewBlobs := preload("preview_blobs.gd")
+const PreviewObstacles := preload("preview_obstacles.gd")
 const SidecarBackend := preload("../internal/sidecar_backend.gd")
 const TileLayout := preload("../internal/tile_layout.gd")
 const TileTable := preload("../internal/tile_table.gd")
@@ -31,8 +36,12 @@ var world: WorldState = WorldState.new()
 ## Those who may walk here; the first costs 1 everywhere.
 var profiles: Array[NavServerProfile] = []
 
+## Cells of the layers that the last [method refresh] found changed, if it found no more than that.
+var changed_cells: Dictionary[Vector2i, bool] = {}
+
 var _root: Node = null
 var _table: TileTable = null
+var _obstacles: PreviewObstacles = PreviewObstacles.new()
 # What the map hangs on besides tiles, as it was when it was read.
 var _settings: Array = []
 var _blobs: Array[PackedByteArray] = []
@@ -52,27 +61,47 @@ func set_root(root: Node) -> void:
 	world = WorldState.new()
 
 
-## Reads what has changed since; true if the sidecar has to be given the whole map.
-func refresh() -> bool:
+## Reads what has changed since it was last read.
+func refresh() -> Change:
 	if _root == null:
 		problem = "no scene is open"
-		return false
+		return Change.NONE
 	var settings: Array = _read_settings()
 	if settings != _settings:
 		_settings = settings
 		_read_all()
-		return problem.is_empty()
+		return Change.WHOLE if problem.is_empty() else Change.NONE
 	if layout == null or not layout.problem.is_empty():
-		return false
-	var changed: bool = false
+		return Change.NONE
+	var change: Change = _read_tiles()
+	if change == Change.NONE:
+		return change
+	var region: Rect2i = world.region
+	_place()
+	if not problem.is_empty():
+		return Change.NONE
+	return change if region == world.region else Change.WHOLE
+
+
+## Reads the tiles again, and finds which cells they have changed.
+func _read_tiles() -> Change:
+	var change: Change = Change.NONE
+	changed_cells.clear()
 	for index: int in layers.size():
 		var blob: PackedByteArray = layers[index].tile_map_data
-		if blob != _blobs[index]:
-			_blobs[index] = blob
-			changed = true
-	if changed:
-		_place()
-	return changed and problem.is_empty()
+		if blob == _blobs[index]:
+			continue
+		var difference: PreviewBlobs = PreviewBlobs.new(_blobs[index], blob)
+		_blobs[index] = blob
+		if change != Change.WHOLE:
+			change = Change.WHOLE if difference.is_too_much else Change.CELLS
+		changed_cells.merge(difference.cells)
+	return change
+
+
+## Gives the sidecar the cells that [method refresh] has found changed.
+func send_changes(backend: SidecarBackend) -> void:
+	_send_cells(backend, changed_cells.keys())
 
 
 ## Tells whether there is a map with a place in the scene.
@@ -110,10 +139,13 @@ func has_cell(cell: Vector2i) -> bool:
 
 ## Returns the class of a cell of the layers, as its tiles say now.
 func get_class_of(cell: Vector2i) -> int:
-	if layers.is_empty():
-		return 0
-	var found: int = _table.get_class_of(layers, cell)
-	return WorldState.SOLID if found < 0 else found
+	var tile: int = 0
+	if not layers.is_empty():
+		var found: int = _table.get_class_of(layers, cell)
+		tile = WorldState.SOLID if found < 0 else found
+	if tile == WorldState.SOLID:
+		return tile
+	return _obstacles.classes.get(layout.to_inner(cell), tile)
 
 
 ## Returns a pair to begin with: two open cells in the middle, a third of the map apart.
@@ -146,18 +178,24 @@ func watch_stroke(layer: TileMapLayer, from: Vector2, to: Vector2) -> void:
 
 ## Sends what a step of the mouse has painted; true if it has painted anything.
 func send_stroke(backend: SidecarBackend, layer: TileMapLayer, from: Vector2, to: Vector2) -> bool:
+	var painted: Array[Vector2i] = []
+	for cell: Vector2i in _get_window(layer, from, to):
+		var class_id: int = get_class_of(cell)
+		if _stroke.get(cell, class_id) != class_id:
+			_stroke[cell] = class_id
+			painted.append(cell)
+	return _send_cells(backend, painted)
+
+
+func _send_cells(backend: SidecarBackend, changed: Array[Vector2i]) -> bool:
 	var cells: PackedInt32Array = PackedInt32Array()
 	var classes: PackedByteArray = PackedByteArray()
 	var scales: PackedFloat32Array = PackedFloat32Array()
-	for cell: Vector2i in _get_window(layer, from, to):
-		var class_id: int = get_class_of(cell)
-		if _stroke.get(cell, class_id) == class_id:
-			continue
-		_stroke[cell] = class_id
+	for cell: Vector2i in changed:
 		var inner: Vector2i = layout.to_inner(cell)
 		if world.region.has_point(inner):
 			cells.append_array([inner.x, inner.y])
-			classes.append(class_id)
+			classes.append(get_class_of(cell))
 			scales.append(1.0)
 	if classes.is_empty():
 		return false
@@ -231,7 +269,9 @@ func _read_settings() -> Array:
 		layers.assign(_root.find_children("*", "TileMapLayer", true, false))
 		if _root is TileMapLayer:
 			layers.push_front(_root as TileMapLayer)
+		_drop_other_layers()
 	_find_profiles()
+	settings.append_array(_obstacles.read(_root, map))
 	for layer: TileMapLayer in layers:
 		settings.append_array([layer, layer.tile_set, layer.global_transform])
 	for profile: NavServerProfile in profiles:
@@ -260,8 +300,6 @@ func _read_all() -> void:
 	if not layout.problem.is_empty():
 		problem = "%s %s" % [layers[0].name, layout.problem]
 		return
-	if map == null:
-		_drop_other_layers()
 	var made: NavServerMap2D = map if map != null else NavServerMap2D.new()
 	_table = TileTable.new(
 		layers, made.class_layer_name, made.solid_physics_layers, made.scene_tile_class
@@ -289,11 +327,14 @@ static func get_profile_name(index: int) -> String:
 
 ## Without a map node only layers of one kind can go together.
 func _drop_other_layers() -> void:
+	if layers.is_empty():
+		return
 	var alike: Array[TileMapLayer] = []
+	var first: TileLayout = TileLayout.new(layers[0])
 	for layer: TileMapLayer in layers:
 		var other: TileLayout = TileLayout.new(layer)
 		var lies_alike: bool = layer.global_transform.is_equal_approx(layers[0].global_transform)
-		if lies_alike and other.transform.is_equal_approx(layout.transform):
+		if lies_alike and other.transform.is_equal_approx(first.transform):
 			alike.append(layer)
 	layers = alike
 
@@ -313,3 +354,16 @@ func _place() -> void:
 			"the map has %s cells, %d a side are the most"
 			% [world.region.size, WorldState.SIDE_LIMIT]
 		)
+	else:
+		_lay_obstacles()
+
+
+func _lay_obstacles() -> void:
+	_obstacles.lay(get_transform().affine_inverse(), world.region)
+	world.edit_cells = PackedInt32Array()
+	world.edit_classes = PackedByteArray()
+	world.edit_scales = PackedFloat32Array()
+	for cell: Vector2i in _obstacles.classes:
+		world.edit_cells.append_array([cell.x, cell.y])
+		world.edit_classes.append(get_class_of(layout.to_outer(cell)))
+		world.edit_scales.append(1.0)

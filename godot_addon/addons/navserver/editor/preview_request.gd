@@ -57,6 +57,11 @@ func is_settled() -> bool:
 	return _id == 0 and _asked == _wish and answer != null and not answer.is_coarse
 
 
+## Tells whether no search is on its way.
+func is_idle() -> bool:
+	return _id == 0
+
+
 ## Gives up.
 func cancel() -> void:
 	_wish = {}
