@@ -1,3 +1,4 @@
+@tool
 extends RefCounted
 ## One message of the navserver protocol: a header of named values, and arrays of numbers.
 ##

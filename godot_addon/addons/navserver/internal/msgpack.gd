@@ -1,3 +1,4 @@
+@tool
 extends RefCounted
 ## Msgpack in both directions, over its whole range of types.
 ##

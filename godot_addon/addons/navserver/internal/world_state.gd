@@ -1,3 +1,4 @@
+@tool
 extends RefCounted
 ## What a backend has to know of a map to search it.
 
