@@ -236,8 +236,13 @@ class Movers:
                 "mask": mask,
             }.items()
         }
+        known = len(self.movements)
         which = self._movement_number(movement)
-        self._check_open(points, np.full(n, which, np.uint8))
+        try:
+            self._check_open(points, np.full(n, which, np.uint8))
+        except InputError:
+            del self.movements[known:]
+            raise
         rows = self._take_slots(n)
         self._n_alive += n
         columns = self.columns

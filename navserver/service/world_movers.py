@@ -18,6 +18,7 @@ from navserver.movers.movers import Movers
 from navserver.movers.saving import hash_movers, load_movers, save_movers
 from navserver.movers.stepper import Stepper
 from navserver.search.grid import Grid
+from navserver.search.movement import Movement
 from navserver.search.validation import checked_number
 from navserver.service.mover_views import Rectangle, View, instance_transforms, view_of
 from navserver.service.replicas import Replicas
@@ -130,7 +131,27 @@ class WorldMovers:
         """
         with self._lock:
             self._take_edits()
+            movement = properties.get("movement")
+            if movement is not None:
+                _check_movement(self._grid, movement)
             return self._movers.add(positions, **properties)
+
+    def check_movement(self, movement: Movement) -> None:
+        """Refuse a movement that no search on the map could carry out.
+
+        Parameters
+        ----------
+        movement : Movement
+            What is to block movers; `add` looks at it as well.
+
+        Raises
+        ------
+        InputError
+            If the body is too large, or the map has no such layer.
+        """
+        with self._lock:
+            self._take_edits()
+            _check_movement(self._grid, movement)
 
     def remove(self, handles: ArrayLike) -> None:
         """Remove movers.
@@ -407,6 +428,8 @@ class WorldMovers:
         with self._lock:
             self._take_edits()
             movers = load_movers(self._grid, data)
+            for movement in movers.movements:
+                _check_movement(self._grid, movement)
             if most is not None and len(movers) > most:
                 raise InputError("data", len(movers), "movers are too many", f"keep to {most}")
             stepper = Stepper(movers, **self._options)
@@ -478,6 +501,16 @@ class WorldMovers:
             As `instance_transforms`.
         """
         return instance_transforms(self._grid, view)
+
+
+def _check_movement(grid: Grid, movement: Movement) -> None:
+    """Refuse a movement that no search on the map could carry out, before steps rely on it."""
+    # Raises for a body that is too large.
+    grid.space(movement)
+    for name, _ in movement.overlays:
+        if name not in grid.layers:
+            known = ", ".join(sorted(grid.layers)) or "none yet"
+            raise InputError("overlays", name, "is no layer of the map", f"it has: {known}")
 
 
 def _adopt(grid: Grid, head: Grid) -> None:

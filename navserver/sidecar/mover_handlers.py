@@ -157,10 +157,12 @@ class MoverDesk:
                 raise WireError(
                     "bad_field", field, None, "is missing", "give it, or one for each mover"
                 )
-        movement = movement_of(world, call.fields)
+        movers, movement = movers_of(world), movement_of(world, call.fields)
+        # Its radius is another than that of the movers' bodies.
+        movers.check_movement(movement)
         points = in_cell_space(world.replicas.grid, call, "positions")
         with refusals(call):
-            handles = movers_of(world).add(points, movement=movement, **properties)
+            handles = movers.add(points, movement=movement, **properties)
         if call.fields["owned"]:
             self._owners.add(call.session, world, handles)
         return Reply("ok", {}, {"handles": handles}, world.version)

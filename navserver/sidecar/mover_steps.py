@@ -233,8 +233,12 @@ class MoverSteps:
                 continue
             if self._office.is_warm and len(movers) <= _INLINE_MOVERS:
                 began = self._office.clock()
-                movers.advance(now)
-                self._note(run.world, movers.take_events()[0], began)
+                try:
+                    movers.advance(now)
+                except NavserverError as error:
+                    self._give_up(run.world, error)
+                else:
+                    self._note(run.world, movers.take_events()[0], began)
             else:
                 self._advance_aside(run.world, movers, now)
 
@@ -250,13 +254,18 @@ class MoverSteps:
         def done(outcome: Future[list[Step]]) -> Iterable[Call]:
             error = outcome.exception()
             if error is not None:
-                self._runs.pop(world.name, None)
-                office.logbook.note("error", "movers_failed", world=world.name, error=repr(error))
+                self._give_up(world, error)
             elif self._is_current(world):
                 self._note(world, outcome.result(), began)
             return office.holds.end(world.name, lets_questions=True)
 
         office.do_aside(work, done)
+
+    def _give_up(self, world: World, error: BaseException) -> None:
+        """Let movers that cannot be stepped stand: the next step would fail as well."""
+        self._runs.pop(world.name, None)
+        world.movers.run(0.0, 0.0)
+        self._office.logbook.note("error", "movers_failed", world=world.name, error=repr(error))
 
     # Those who have gone
 

@@ -333,3 +333,10 @@ def test_unknown_properties_are_refused() -> None:
 def test_it_tells_what_it_is() -> None:
     movers, _ = table(2)
     assert repr(movers) == "<Movers 2 on <Grid 8 x 8 at (0, 0), version 1>>"
+
+
+def test_a_movement_of_which_nobody_was_added_is_not_kept() -> None:
+    movers = Movers(Grid.filled(4, 4))
+    with pytest.raises(InputError, match="positions"):
+        movers.add([(9, 9)], radius=0.4, max_speed=1.0, movement=Movement(size=2))
+    assert movers.movements == [Movement()]

@@ -134,6 +134,8 @@ def test_bodies_that_do_not_fit_are_refused_and_named(yard: Direct) -> None:
         (add_movers("w", [(np.inf, 1)], space="world", **BODY), "positions[0]"),
         (add_movers("w", [(1, 1)], space="moon", **BODY), "space"),
         (add_movers("w", [(1, 1)], movement={"profile": "x"}, **BODY), "profile"),
+        (add_movers("w", [], movement={"radius": 1e9}, **BODY), "radius"),
+        (add_movers("w", [], movement={"overlays": {"mud": 1.0}}, **BODY), "overlays"),
         (set_movers("w", [9], max_speed=1.0), "handles[0]"),
         (set_movers("w", [UNIT, UNIT], max_speed=1.0), "handles[1]"),
         (set_movers("w", [UNIT]), "positions"),

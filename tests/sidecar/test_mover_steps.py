@@ -189,10 +189,13 @@ def test_a_defect_of_a_step_is_told_and_the_world_goes_on(
         with pytest.raises(WireError, match="broken") as caught:
             aside.ask(step_movers("w", 0.1))
         assert caught.value.code == "internal"
-        aside.ask(run_movers("w", 10.0))
-        while "movers_failed" not in aside.log.getvalue():
-            aside.now += 0.1
-            aside.step()
+        for limit in (0, 1 << 30):
+            patched.setattr(mover_steps, "_INLINE_MOVERS", limit)
+            aside.ask(run_movers("w", 10.0))
+            while aside.ask(mover_info("w")).rate:
+                aside.now += 0.1
+                aside.step()
+        assert aside.log.getvalue().count("movers_failed") == 2
     assert aside.ask(step_movers("w", 0.1)).steps == 1
 
 
