@@ -38,7 +38,10 @@ from navserver.wire.questions import (
     order_movers,
     ping,
     read_state,
+    restore,
     run_movers,
+    save_snapshot,
+    snapshot,
     step_movers,
     stream_movers,
     trace,
@@ -318,6 +321,62 @@ def test_a_killed_server_answers_every_request_once(tmp_path: Path) -> None:
         ]
         assert client.ask(world_hash("w")) == digest
         client.close()
+
+
+def test_acknowledged_edits_since_the_snapshot_are_made_again_or_reported_lost(
+    tmp_path: Path,
+) -> None:
+    file, worlds = tmp_path / "connection.json", tmp_path / "worlds.nav"
+    arguments = (
+        "--workers", "1", "--connection-file", str(file), "--restore", str(worlds)
+    )  # fmt: skip
+    with process(*arguments) as (first, _):
+        client = Client.connect(connection_file=file, timeout=PATIENCE)
+        other = Client.connect(connection_file=file, timeout=PATIENCE)
+        client.ask(create_world("w", width=64, height=64))
+        other.ask(create_world("gone", width=8, height=8))
+        other.ask(edit_world("w", cells=[(1, 1)], class_ids=255))
+        assert client.ask(save_snapshot("w")) == worlds.stat().st_size
+        for x in range(20):
+            client.ask(edit_world("w", cells=[(x, 5)], class_ids=255))
+        # Of this one the journal forgets the edits.
+        other._link.session.journal.max_bytes = 0
+        other.ask(edit_world("gone", cells=[(2, 2)], class_ids=255))
+        digest = client.ask(world_hash("w"))
+        pending = client.submit(find_path("w", (0, 0), (63, 63)))
+        first.send_signal(signal.SIGKILL)
+        first.wait(PATIENCE)
+    with process(*arguments):
+        assert pending.result().found
+        assert client.ask(world_hash("w")) == digest
+        assert client.lost_worlds == []
+        other.ask(ping())
+        assert other.lost_worlds == ["gone"]
+        client.close()
+        other.close()
+
+
+def test_a_server_begins_with_the_worlds_of_its_snapshot(tmp_path: Path) -> None:
+    worlds = tmp_path / "worlds.nav"
+    with process("--restore", str(worlds)) as (running, ready):
+        with Client.connect(ready["port"], ready["token"], timeout=PATIENCE) as client:
+            client.ask(create_world("w", WALL[:32, 1000:1032]))
+            digest = client.ask(world_hash("w"))
+            state = client.ask(snapshot())
+            client.ask(save_snapshot())
+        assert worlds.read_bytes() == state
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(PATIENCE) == 0
+    with (
+        process("--restore", str(worlds)) as (running, ready),
+        Client.connect(ready["port"], ready["token"], timeout=PATIENCE) as client,
+    ):
+        # It is told of at once, and whoever asks for it waits until it is made.
+        assert client.ask(list_worlds()) == ["w"]
+        assert client.ask(world_hash("w")) == digest
+        client.ask(edit_world("w", class_ids=0))
+        assert client.ask(restore(state)) == ["w"]
+        assert client.ask(world_hash("w")) == digest
 
 
 # --- asyncio --------------------------------------------------------------------------------------

@@ -143,6 +143,8 @@ class Office:
         """The worlds that end with a session."""
         self.holds = Holds()
         """The worlds that something is being done to aside."""
+        self.coming: set[str] = set()
+        """Worlds that the server begins with and that are still being made: calls wait for them."""
         self.on_leave: list[Callable[[World], None]] = []
         """Called with each world that has been removed or replaced."""
         self.requests = RequestFigures()
@@ -399,6 +401,7 @@ class Office:
             self.logbook.note("info", "world_created", world=made.name)
         else:
             self.logbook.note("error", "world_failed", world=made.name, error=str(error))
+        self.coming.discard(made.name)
         return self.holds.end(made.name)
 
     def _take_progress(self, progress: _Progress) -> None:
@@ -433,6 +436,7 @@ class Office:
         world : World
             One that nobody knows yet.
         """
+        self.coming.add(world.name)
         self.holds.begin(world.name)
         made = self._aside.submit(self.worlds.replace, [world])
         made.add_done_callback(lambda outcome: self._note(_Made(world.name, outcome)))

@@ -224,7 +224,8 @@ def _hash(office: Office, call: Call) -> None:
 
 
 def _list(office: Office, call: Call) -> Reply:  # noqa: ARG001 - all handlers are called alike
-    return Reply("ok", {"worlds": sorted(world.name for world in office.worlds)}, {})
+    names = {world.name for world in office.worlds} | office.coming
+    return Reply("ok", {"worlds": sorted(names)}, {})
 
 
 def _delete(office: Office, call: Call) -> Reply:

@@ -78,10 +78,10 @@ def bombs() -> Iterator[Frames]:
     yield [b"\x80"] * 18
 
 
-def numbered(name: str, number: int) -> Frames:
+def numbered(name: str, number: int, done: int = 0) -> Frames:
     """Return an example under an id of its own."""
     header, *arrays = EXAMPLES[name]
-    return [msgpack.packb({**msgpack.unpackb(header), "id": number}), *arrays]
+    return [msgpack.packb({**msgpack.unpackb(header), "id": number, "done": done}), *arrays]
 
 
 class Maker:

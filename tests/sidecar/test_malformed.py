@@ -48,7 +48,8 @@ class Victim(Direct):
 
     def _reset(self) -> None:
         """Let there be a session, and the world and the movers of the examples."""
-        wanted = ["hello"]
+        # All that was sent is said to be answered, so that no reply is kept for ever.
+        wanted = ["hello", "ping"]
         worlds = self.office.worlds
         if "city" not in worlds:
             wanted += ["world_create", "profile_set"]
@@ -56,7 +57,7 @@ class Victim(Direct):
             wanted += ["movers_setup", "movers_add"]
         for name in wanted:
             self._last_id += 1
-            self.feed(numbered(name, self._last_id))
+            self.feed(numbered(name, self._last_id, self._last_id - 1))
 
     def feed(self, frames: Frames) -> None:
         """Send a message, let it be carried out, and look at all that comes of it."""
