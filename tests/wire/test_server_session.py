@@ -222,6 +222,24 @@ def test_too_many_kept_replies_are_an_overload(peer: Peer, monkeypatch: pytest.M
     peer.asked()
 
 
+def test_replies_that_are_kept_are_bounded_in_bytes(
+    peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("navserver.wire.server_session.MAX_KEPT_BYTES", 50)
+    session = peer.opened()
+    peer.send(1, "world_edit", 2, world="w")
+    peer.asked()
+    peer.sessions.reply(session, 2, Reply("ok", {}, {}))
+    assert session.kept_bytes > 50
+    peer.sent()
+    peer.send(1, "world_edit", 3, world="w")
+    ((_, header),) = peer.sent()
+    assert header["status"] == "overloaded"
+    peer.send(1, "world_edit", 4, done=3, world="w")
+    peer.asked()
+    assert session.kept_bytes == 0
+
+
 def test_too_many_requests_are_an_overload(peer: Peer) -> None:
     peer.opened()
     for number in range(2, limits.MAX_REQUESTS + 2):
