@@ -18,8 +18,10 @@ from navserver.sim.setup import Setup
 
 __all__ = ["BotStatus", "BotWorld", "LocalWorld", "Tick", "Traffic"]
 
-SEARCH_BUDGET = 1 << 20
-"""Expansions of searches a tick: no frame waits here, so orders are planned as soon as given."""
+SEARCH_BUDGET = 1 << 28
+"""Expansions of searches a tick: no frame waits here, so orders are planned as soon as given. That
+is some seconds of work: of a hundred thousand orders across a huge map a tick does a part, so that
+progress can be shown."""
 
 NO_REASON = 255
 """Stands for a reason where a bot is not stuck."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from navserver.maps.builtin import load_builtin
 from navserver.movers.columns import MoverState, StuckReason
 from navserver.search.grid import Grid
 from navserver.sim.bots import BotState
@@ -85,3 +86,17 @@ def test_a_bot_that_gets_free_is_en_route_again() -> None:
     assert tick.state.tolist() == [BotState.EN_ROUTE] * 2
     with pytest.raises(ValueError, match="read-only"):
         tick.state[0] = 1
+
+
+@pytest.mark.slow
+def test_all_orders_are_planned_in_the_tick_that_follows_them() -> None:
+    grid = load_builtin("obstacles", width=400, height=400).grid
+    setup = place_bots(Scenario((BotKind("many", 300),), seed=2), grid)
+    world = LocalWorld(setup, threads=1)
+    # Across the map: some six million expansions in all.
+    world.order(np.arange(300), 399 - setup.spawns)
+    tick = world.step()
+    walks = tick.state == BotState.EN_ROUTE
+    assert walks.sum() > 290
+    assert (world.movers.state[walks] == MoverState.PATH).all()
+    world.close()
