@@ -112,7 +112,7 @@ class Columns:
     replan_wait: NDArray[np.float32] = field(metadata=_of(np.float32))
     """Seconds before it may ask for a way again."""
     held: NDArray[np.float32] = field(metadata=_of(np.float32))
-    """Seconds for which it has let others by before a passage."""
+    """Seconds for which it has let others by before a passage; below 0 in one and shortly after."""
     headway: NDArray[np.float32] = field(metadata=_of(np.float32, default=np.inf))
     """The nearest that it has come to the waypoint walked to, see `settling`."""
     headway_left: NDArray[np.int32] = field(metadata=_of(np.int32))
@@ -121,8 +121,10 @@ class Columns:
     """Seconds for which it has come no nearer."""
     returns: NDArray[np.uint8] = field(metadata=_of(np.uint8))
     """How often it has gone back to its place."""
-    standing: NDArray[np.float32] = field(metadata=_of(np.float32))
-    """What is added to its priority: `STANDING` while it stands and need not let others by."""
+    precedence: NDArray[np.float32] = field(metadata=_of(np.float32))
+    """What is added to its priority: `STANDING` while it stands and need not let others by;
+    a little in a passage and before it, see `passages`.
+    """
     yields: NDArray[np.float32] = field(metadata=_of(np.float32))
     """Seconds for which one who stands lets others by, who cannot get past."""
     announced: NDArray[np.uint8] = field(metadata=_of(np.uint8))

@@ -276,7 +276,7 @@ class Parting:
         order = self._sort.order[:count]
         for column, here in (
             (columns.radius, self._radii),
-            (columns.priority + columns.standing, self._priorities),
+            (columns.priority + columns.precedence, self._priorities),
             (columns.layers, self._layers),
             (columns.mask, self._masks),
         ):

@@ -21,6 +21,7 @@ from navserver._jit import inlined, kernel, register_warm_up
 from navserver.movers.columns import STANDING
 from navserver.movers.half_planes import PLANE, solve_
 from navserver.movers.movers import Movers
+from navserver.movers.passages import Passages
 from navserver.movers.proximity import Buckets, BucketSort, apart_, nearest_around_
 from navserver.movers.walls import MOST_WALLS, look_around_, wall_planes_, wall_reach_of
 from navserver.movers.workers import Workers
@@ -231,6 +232,7 @@ def avoid_(
     bodies: NDArray[np.float32],
     walls: NDArray[np.uint8],
     wall_reaches: NDArray[np.float32],
+    lanes: NDArray[np.float32],
     max_speed: NDArray[np.float32],
     preferred: NDArray[np.float32],
     neighbor_dist: float,
@@ -266,6 +268,12 @@ def avoid_(
                 per_step,
                 planes,
             )
+        if lanes[slot, 0] != 0.0 or lanes[slot, 1] != 0.0:
+            planes[n_hard, 0] = lanes[slot, 0]
+            planes[n_hard, 1] = lanes[slot, 1]
+            planes[n_hard, 2] = -max(np.float64(lanes[slot, 2]), 0.0) * per_step
+            planes[n_hard, 3] = 1.0
+            n_hard += 1
         n_found = nearest_around_(
             buckets, layers, priorities, masks[rank], bodies[rank, 3], x, y, rank, neighbor_dist,
             ranks, squares,
@@ -295,14 +303,23 @@ class Avoiding:
         The threads.
     avoidance : Avoidance
         How.
+    passages : Passages, optional
+        What has told movers which lines to keep to one side of.
     """
 
     name = "avoid"
 
-    def __init__(self, movers: Movers, workers: Workers, avoidance: Avoidance) -> None:
+    def __init__(
+        self,
+        movers: Movers,
+        workers: Workers,
+        avoidance: Avoidance,
+        passages: Passages | None = None,
+    ) -> None:
         self._movers = movers
         self._workers = workers
         self._avoidance = avoidance
+        self._passages = passages
         self._sort = BucketSort()
         self._make_room(0)
 
@@ -313,6 +330,7 @@ class Avoiding:
         self._masks = np.empty(capacity, np.uint32)
         self._walls = np.empty(capacity, np.uint8)
         self._wall_reaches = np.empty(capacity, np.float32)
+        self._no_lanes = np.zeros((capacity, 3), np.float32)
 
     def is_used(self) -> bool:
         """Return whether there is something to do.
@@ -349,7 +367,7 @@ class Avoiding:
             self._look_around(which, wall_reach_of(movement))
         count = self._sort.count
         gathered = (self._bodies, self._priorities, self._layers, self._masks)
-        priority = columns.priority + columns.standing
+        priority = columns.priority + columns.precedence
         self._workers.run(
             lambda first, last: gather_(
                 self._sort.order, columns.velocity, columns.radius, priority,
@@ -358,15 +376,17 @@ class Avoiding:
             count,
         )  # fmt: skip
         most = self._avoidance.max_neighbors
+        most_planes = most + MOST_WALLS + 1
+        lanes = self._no_lanes if self._passages is None else self._passages.lanes
         settings = (reach, self._avoidance.time_horizon, self._avoidance.keep_right, dt)
 
         def avoid(first: int, last: int) -> int:
             return avoid_(
                 *self._sort.buckets, self._sort.order, self._layers, self._masks,
-                self._priorities, self._bodies, self._walls, self._wall_reaches,
+                self._priorities, self._bodies, self._walls, self._wall_reaches, lanes,
                 columns.max_speed, columns.preferred_velocity, *settings, first, last,
                 np.empty(most, np.int32), np.empty(most, np.float32),
-                np.empty((most + MOST_WALLS, PLANE)), np.empty((most + MOST_WALLS, PLANE)),
+                np.empty((most_planes, PLANE)), np.empty((most_planes, PLANE)),
                 columns.velocity,
             )  # fmt: skip
 

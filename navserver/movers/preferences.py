@@ -65,13 +65,20 @@ def is_passed_(walkers: Walkers, ground: Ground, i: int, k: int, x: float, y: fl
     away_y = y - pool[k, 1]
     reach = max(float(walkers.radius[i]), SWING)
     if away_x * away_x + away_y * away_y > reach * reach:
-        if k == walkers.begin[i]:
-            return False
-        # Beyond it, if the plane through it across the way there has been crossed.
-        along_x = pool[k, 0] - pool[k - 1, 0]
-        along_y = pool[k, 1] - pool[k - 1, 1]
-        if away_x * along_x + away_y * along_y <= 0.0:
-            return False
+        if k > walkers.begin[i]:
+            # Beyond it, if the plane through it across the way there has been crossed.
+            along_x = pool[k, 0] - pool[k - 1, 0]
+            along_y = pool[k, 1] - pool[k - 1, 1]
+            if away_x * along_x + away_y * along_y <= 0.0:
+                return False
+        else:
+            # Beyond the first, who is nearer to the next one than it is.
+            on_x = pool[k + 1, 0] - pool[k, 0]
+            on_y = pool[k + 1, 1] - pool[k, 1]
+            left_x = on_x - away_x
+            left_y = on_y - away_y
+            if left_x * left_x + left_y * left_y >= on_x * on_x + on_y * on_y:
+                return False
     return walkable_(ground, x, y, pool[k + 1, 0], pool[k + 1, 1])
 
 

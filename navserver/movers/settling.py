@@ -24,6 +24,7 @@ from navserver.movers.orders import Orders
 from navserver.movers.proximity import Buckets, BucketSort, line_, run_
 from navserver.movers.repath import NO_ANCHOR
 from navserver.movers.sight import Ground, walkable_
+from navserver.movers.waypoints import disc_free_
 from navserver.search.grid import Grid
 
 __all__ = ["Settling", "assess_"]
@@ -33,6 +34,15 @@ NEARLY_THERE = 0.4
 
 NEARLY_AFTER = 0.2
 """Seconds without headway after which it is."""
+
+BESIDE_AFTER = 1.0
+"""Seconds without headway after which it is there as well if it is beside its place."""
+
+BESIDE = 1.0
+"""In radii, how near to its place that is."""
+
+BESIDE_AGAIN = 2.0
+"""The same for one that has been there before."""
 
 EXCHANGE_AFTER = 0.4
 """Seconds without headway after which a mover looks for somebody to exchange places with."""
@@ -46,28 +56,37 @@ YIELD_FOR = 1.0
 SETTLE_AFTER = 2.0
 """Seconds without headway after which a mover settles near its place, or is stuck."""
 
+JAM_AFTER = 6.0
+"""The same behind others that walk: they may yet make way."""
+
 HEADWAY = 0.1
 """Coming nearer by less, in cells, is no headway."""
 
-NEAR_PLACE = 1.5
+NEAR_PLACE = 2.0
 """A mover is near its place within so many times the radius of its group, and some cells."""
 
 DISPLACED = 0.5
 """A mover at rest goes back when it is farther from its place than this part of its radius."""
 
 MOST_RETURNS = 3
-"""So often it goes back."""
+"""So often it goes back, or on to a free place nearer to its own."""
 
 # Bodies are in each other's way if their rims are nearer than that, in cells.
 _CONTACT = 0.5
 # How much nearer the two that exchange places must be, summed in squared cells.
 _LEAST_GAIN = 0.02
+# Where a mover looks for a free place: in so many directions, so far, in steps of a part of its
+# radius; bodies may overlap by a part of the sum of their radii, as they do in a crowd.
+_DIRECTIONS = 24
+_ROOM_REACH = 3.0
+_ROOM_STEP = 0.5
+_SQUEEZE = 0.03
 
 IDLE, PATH, WAITING = int(MoverState.IDLE), int(MoverState.PATH), int(MoverState.WAITING)
-ARRIVED = int(EventFlag.ARRIVED)
+ARRIVED, CROWD_FULL = int(EventFlag.ARRIVED), int(EventFlag.ARRIVED_CROWD_FULL)
 
 # What a mover is to do.
-NOTHING, EXCHANGE, ARRIVE, SETTLE, HELD_BY_WALL, HELD_BY_CROWD, GO_BACK, STAY = range(8)
+NOTHING, EXCHANGE, ARRIVE, SETTLE, HELD_BY_WALL, HELD_BY_CROWD, GO_BACK, STAY, GO_NEARER = range(9)
 
 
 class Headway(NamedTuple):
@@ -101,10 +120,11 @@ class Bodies(NamedTuple):
 class Standing(NamedTuple):
     """The columns that say who stands, and what was told of it."""
 
-    standing: NDArray[np.float32]
+    precedence: NDArray[np.float32]
     yields: NDArray[np.float32]
     announced: NDArray[np.uint8]
     events: NDArray[np.uint8]
+    returns: NDArray[np.uint8]
 
 
 @subkernel
@@ -145,14 +165,17 @@ def stand_(
         if standing.events[i] & ARRIVED:
             if standing.announced[i]:
                 standing.events[i] &= ~np.uint8(ARRIVED)
+            elif standing.returns[i]:
+                # Not at the place that the order gave it.
+                standing.events[i] ^= np.uint8(ARRIVED | CROWD_FULL)
             standing.announced[i] = 1
-        standing.standing[i] = 0.0
+        standing.precedence[i] = 0.0
         if state[i] not in (IDLE, WAITING):
             standing.yields[i] = 0.0
         elif standing.yields[i] > 0.0:
             standing.yields[i] -= np.float32(dt)
         else:
-            standing.standing[i] = STANDING
+            standing.precedence[i] = STANDING
 
 
 @subkernel
@@ -222,6 +245,7 @@ class _Around(NamedTuple):
     partner: int
     touches: bool
     meets_walker: bool
+    follows_walker: bool
     goal_is_taken: bool
 
 
@@ -246,6 +270,7 @@ def look_around_(
     best = _LEAST_GAIN
     touches = False
     meets_walker = False
+    follows_walker = False
     goal_is_taken = False
     # The goal of one who walks may be far away.
     also_x = goal_x if bodies.state[i] == IDLE else x
@@ -271,13 +296,80 @@ def look_around_(
             ahead = bodies.preferred[i, 0] * dx + bodies.preferred[i, 1] * dy
             if wants_room and ahead > 0.0 and bodies.state[j] == IDLE:
                 bodies.yields[j] = YIELD_FOR
-            meets_walker = meets_walker or bodies.state[j] == PATH
+            if bodies.state[j] == PATH:
+                meets_walker = True
+                follows_walker = follows_walker or ahead > 0.0
             if wants_partner and not is_taken[j]:
                 gain = gain_(bodies, i, j)
                 if gain > best and may_exchange_(ground, bodies, i, j):
                     best = gain
                     partner = j
-    return _Around(partner, touches, meets_walker, goal_is_taken)
+    return _Around(partner, touches, meets_walker, follows_walker, goal_is_taken)
+
+
+@subkernel
+def is_room_(
+    bodies: Bodies,
+    buckets: Buckets,
+    order: NDArray[np.int32],
+    i: int,
+    x: float,
+    y: float,
+    widest: float,
+) -> bool:
+    """Return whether no other body is where a mover would be at a point."""
+    reach = bodies.radius[i] + widest
+    top = line_(y - reach, buckets.top, buckets.per_side, buckets.rows)
+    bottom = line_(y + reach, buckets.top, buckets.per_side, buckets.rows)
+    for row in range(top, bottom + 1):
+        begin, end = run_(buckets, row, x - reach, x + reach)
+        for rank in range(begin, end):
+            j = np.int64(order[rank])
+            if j != i and bodies.mask[i] & bodies.layers[j]:
+                dx = np.float64(bodies.position[j, 0]) - x
+                dy = np.float64(bodies.position[j, 1]) - y
+                apart = (np.float64(bodies.radius[i]) + bodies.radius[j]) * (1.0 - _SQUEEZE)
+                if dx * dx + dy * dy < apart * apart:
+                    return False
+    return True
+
+
+@subkernel
+def find_room_(
+    ground: Ground,
+    bodies: Bodies,
+    buckets: Buckets,
+    order: NDArray[np.int32],
+    i: int,
+    widest: float,
+    places: NDArray[np.float32],
+) -> bool:
+    """Write the free place nearest to a mover's goal that it can go straight to; else False.
+
+    Nearer than where it is by its radius at least.
+    """
+    x = np.float64(bodies.position[i, 0])
+    y = np.float64(bodies.position[i, 1])
+    goal_x = np.float64(bodies.goal[i, 0])
+    goal_y = np.float64(bodies.goal[i, 1])
+    radius = np.float64(bodies.radius[i])
+    best = math.sqrt((goal_x - x) ** 2 + (goal_y - y) ** 2) - max(radius, 0.1)
+    stride = _ROOM_STEP * max(radius, 0.1)
+    found = False
+    for direction in range(_DIRECTIONS):
+        angle = direction * (2.0 * math.pi / _DIRECTIONS)
+        for step in range(1, int(_ROOM_REACH / stride) + 1):
+            to_x = np.float64(np.float32(x + math.cos(angle) * stride * step))
+            to_y = np.float64(np.float32(y + math.sin(angle) * stride * step))
+            if not is_room_(bodies, buckets, order, i, to_x, to_y, widest):
+                break
+            length = math.sqrt((goal_x - to_x) ** 2 + (goal_y - to_y) ** 2)
+            if length < best and disc_free_(ground, x, y, to_x, to_y, min(radius, 0.5)):
+                best = length
+                places[i, 0] = to_x
+                places[i, 1] = to_y
+                found = True
+    return found
 
 
 @kernel
@@ -288,6 +380,7 @@ def assess_(
     bodies: Bodies,
     headway: Headway,
     held: NDArray[np.float32],
+    announced: NDArray[np.uint8],
     path_next: NDArray[np.int32],
     path_end: NDArray[np.int32],
     pool: NDArray[np.float32],
@@ -298,6 +391,7 @@ def assess_(
     is_taken: NDArray[np.bool_],
     actions: NDArray[np.uint8],
     partners: NDArray[np.int32],
+    places: NDArray[np.float32],
 ) -> int:
     """Write what movers of one movement are to do; return how many are to do anything.
 
@@ -315,11 +409,17 @@ def assess_(
             # Who lets others by is not stuck.
             distance = measure_(
                 headway, i, bodies.position, pool, np.int64(path_next[i]), np.int64(path_end[i]),
-                dt if held[i] == 0.0 else 0.0,
+                dt if held[i] <= 0.0 else 0.0,
             )  # fmt: skip
             is_last = path_end[i] - path_next[i] == 1
-            nearly = NEARLY_THERE * bodies.radius[i]
-            if is_last and headway.stalled[i] >= NEARLY_AFTER and distance <= nearly:
+            nearly = NEARLY_THERE
+            if headway.stalled[i] >= BESIDE_AFTER:
+                nearly = BESIDE_AGAIN if announced[i] else BESIDE
+            if (
+                is_last
+                and headway.stalled[i] >= NEARLY_AFTER
+                and distance <= nearly * bodies.radius[i]
+            ):
                 actions[i] = ARRIVE
                 count += 1
                 continue
@@ -340,8 +440,15 @@ def assess_(
                 left = way_left_(
                     bodies.position, i, pool, np.int64(path_next[i]), np.int64(path_end[i]), limit
                 )
-                if near.touches and left <= limit:
+                patience = JAM_AFTER if near.follows_walker and not announced[i] else SETTLE_AFTER
+                if headway.stalled[i] < patience:
+                    actions[i] = NOTHING
+                elif near.touches and left <= limit:
                     actions[i] = SETTLE
+                    if headway.returns[i] < MOST_RETURNS and find_room_(
+                        ground, bodies, buckets, order, i, widest, places
+                    ):
+                        actions[i] = GO_NEARER
         elif bodies.state[i] == IDLE and bodies.group[i] >= 0:
             dx = np.float64(bodies.position[i, 0]) - bodies.goal[i, 0]
             dy = np.float64(bodies.position[i, 1]) - bodies.goal[i, 1]
@@ -384,6 +491,7 @@ class Settling:
         self._is_taken = np.zeros(0, np.bool_)
         self._actions = np.zeros(0, np.uint8)
         self._partners = np.zeros(0, np.int32)
+        self._places = np.zeros((0, 2), np.float32)
 
     def is_used(self) -> bool:
         """Return whether there is something to do.
@@ -417,6 +525,7 @@ class Settling:
             self._is_taken = np.empty(capacity, np.bool_)
             self._actions = np.zeros(capacity, np.uint8)
             self._partners = np.empty(capacity, np.int32)
+            self._places = np.empty((capacity, 2), np.float32)
         slots = movers.slots
         widest = float(columns.radius[:slots].max())
         self._sort.sort(columns.position, columns.state, slots, 2.0 * widest + _CONTACT)
@@ -426,7 +535,8 @@ class Settling:
         stand_(
             columns.state,
             Standing(
-                columns.standing, columns.yields, columns.announced, columns.events
+                columns.precedence, columns.yields, columns.announced, columns.events,
+                columns.returns,
             ),
             dt,
             slots,
@@ -447,6 +557,7 @@ class Settling:
             ),
             Headway(columns.headway, columns.headway_left, columns.stalled, columns.returns),
             columns.held,
+            columns.announced,
             columns.path_next,
             columns.path_end,
             movers.routes.pool,
@@ -457,6 +568,7 @@ class Settling:
             self._is_taken,
             self._actions,
             self._partners,
+            self._places,
         )  # fmt: skip
 
     def _act(self, actions: NDArray[np.uint8]) -> None:
@@ -468,10 +580,16 @@ class Settling:
         columns.goal[both] = columns.goal[np.concatenate([others, ones])]
         back = np.flatnonzero(actions == GO_BACK)
         columns.returns[back] += 1
-        self._go_straight(np.concatenate([both, back]))
+        nearer = np.flatnonzero(actions == GO_NEARER)
+        columns.goal[nearer] = self._places[nearer]
+        columns.returns[nearer] += 1
+        self._go_straight(np.concatenate([both, back, nearer]))
         resting = np.flatnonzero((actions == SETTLE) | (actions == STAY))
         columns.goal[resting] = columns.position[resting]
         arrived = np.flatnonzero(actions == ARRIVE)
+        beside = np.hypot(*(columns.goal[arrived] - columns.position[arrived]).T)
+        beside = arrived[beside > NEARLY_THERE * columns.radius[arrived]]
+        columns.goal[beside] = columns.position[beside]
         movers.halt(arrived, MoverState.IDLE)
         movers.flag(arrived, EventFlag.ARRIVED)
         settled = np.flatnonzero(actions == SETTLE)

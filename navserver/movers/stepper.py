@@ -144,10 +144,11 @@ class Stepper:
             self.orders.planner.keep_right = 1.0
             # Packed more tightly, a crowd jams before its last ones are at their places.
             self.orders.gap = LOOSE
+            passages = Passages(movers)
             self.phases += [
                 Preferring(movers, self.workers),
-                Passages(movers),
-                Avoiding(movers, self.workers, how),
+                passages,
+                Avoiding(movers, self.workers, how, passages),
                 Moving(movers, self.workers),
                 Parting(movers, self.workers),
                 Settling(movers, self.orders),

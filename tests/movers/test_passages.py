@@ -1,66 +1,22 @@
-"""Passages one body wide: found as the definition says, and gone through in turns."""
+"""Passages: gone through in turns where two cannot pass each other, else in lanes."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from navserver.movers.movers import Movers
-from navserver.movers.passages import PATIENCE, Passages, is_passage_, trace_passage_
-from navserver.movers.sight import ground_of
+from navserver.movers.passages import AFTERWARDS, PATIENCE, PRECEDENCE, Passages
 from navserver.search.grid import Grid
-from navserver.search.movement import Movement
-
-Cell = tuple[int, int]
-STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 
-def passage_cells(free: set[Cell]) -> set[Cell]:
-    """Open cells in no open square of four, with at most two open straight neighbours."""
-    found = set()
-    for x, y in free:
-        squares = [
-            {(x + i, y + j) for i in (0, dx) for j in (0, dy)} for dx in (-1, 1) for dy in (-1, 1)
-        ]
-        ways = sum((x + dx, y + dy) in free for dx, dy in STEPS)
-        if not any(square <= free for square in squares) and ways <= 2:
-            found.add((x, y))
-    return found
-
-
-@given(st.integers(0, 10_000), st.integers(1, 9), st.integers(1, 9), st.sampled_from((0.3, 0.5)))
-def test_passages_are_chains_and_all_of_one_tell_the_same_course(
-    seed: int, width: int, height: int, density: float
-) -> None:
-    blocked = np.random.default_rng(seed).random((height, width)) < density
-    free = {(int(x), int(y)) for y, x in np.argwhere(~blocked)}
-    assume(free)
-    ground = ground_of(Grid.from_blocked(blocked), Movement())
-    expected = passage_cells(free)
-    assert {cell for cell in free if is_passage_(ground, cell[1] * width + cell[0])} == expected
-    for x, y in expected:
-        passage, dx, dy = trace_passage_(ground, y * width + x)
-        ahead = [(x + i, y + j) for i, j in STEPS if (x + i, y + j) in free]
-        assert (dx, dy) != (0, 0) or not ahead
-        chain = {(x, y)}
-        while True:
-            more = {(a + i, b + j) for a, b in chain for i, j in STEPS} & expected
-            if more <= chain:
-                break
-            chain |= more
-        ends = [c for c in chain if sum((c[0] + i, c[1] + j) in chain for i, j in STEPS) < 2]
-        if ends:
-            assert passage == min(b * width + a for a, b in ends)
-
-
-def door(positions: list[tuple[float, float]], **keywords: object) -> tuple[Movers, Passages]:
-    """A wall with a door of one cell at (5, 3); everybody wants to the other side."""
+def door(
+    positions: list[tuple[float, float]], width: int = 1, **keywords: object
+) -> tuple[Movers, Passages]:
+    """A wall with a door at (5, 3) and below; everybody wants to the other side."""
     blocked = np.zeros((7, 11), bool)
     blocked[:, 5] = True
-    blocked[3, 5] = False
+    blocked[3 : 3 + width, 5] = False
     movers = Movers(Grid.from_blocked(blocked))
     units = movers.add(positions, **({"radius": 0.4, "max_speed": 2.0} | keywords))  # type: ignore[arg-type]
     goals = [(10, 3) if x < 5 else (0, 3) for x, _ in positions]
@@ -143,17 +99,65 @@ def test_small_bodies_pass_each_other_and_need_not_wait() -> None:
 
 
 def test_who_is_far_away_or_at_rest_counts_for_nothing() -> None:
-    movers, passages = door([(4.2, 3.0), (9.0, 3.0), (6.2, 3.0)])
+    movers, passages = door([(4.2, 3.0), (10.4, 3.0), (6.2, 3.0)])
     movers.stop(movers.handles()[2:])
     one, other, _ = ask(movers, passages)
     assert goes(one)
     assert goes(other)
 
 
-@pytest.mark.parametrize("width", [1, 2])
-def test_a_door_two_cells_wide_is_no_passage(width: int) -> None:
-    blocked = np.zeros((7, 11), bool)
-    blocked[:, 5] = True
-    blocked[3 : 3 + width, 5] = False
-    ground = ground_of(Grid.from_blocked(blocked), Movement())
-    assert is_passage_(ground, 3 * 11 + 5) == (width == 1)
+def precedence(movers: Movers) -> list[float]:
+    return [float(value) for value in movers.columns.precedence[: movers.slots]]
+
+
+def test_who_is_nearer_need_not_give_way_to_those_behind() -> None:
+    movers, passages = door([(4.2, 3.0), (3.2, 2.1), (1.5, 3.0), (4.9, 3.0), (0.0, 6.0)])
+    ask(movers, passages)
+    near, beside, behind, inside, far = precedence(movers)
+    assert inside > near > beside > behind > far == 0.0
+    assert inside <= 3.0 * PRECEDENCE
+
+
+def test_who_has_come_out_goes_before_those_who_wait_for_a_while() -> None:
+    movers, passages = door([(4.9, 3.0), (6.6, 3.0)])
+    ask(movers, passages)
+    movers.columns.position[0] = (6.0, 3.6)
+    movers.columns.path_next[0] += 1
+    ticks = 0
+    while ask(movers, passages) is not None and precedence(movers)[0] > 0.0:
+        assert precedence(movers)[0] > precedence(movers)[1]
+        ticks += 1
+    assert abs(ticks - AFTERWARDS / 0.1) <= 1
+
+
+def test_where_two_can_pass_each_keeps_right() -> None:
+    # The middle line is at 3.5; right is down for those who go right.
+    movers, passages = door([(3.0, 3.5), (7.0, 3.5), (4.0, 4.0)], width=2)
+    right, left, in_lane = ask(movers, passages)
+    assert right[0] > 0.0
+    assert right[1] > 0.5
+    assert left[0] < 0.0
+    assert left[1] < -0.5
+    assert goes(in_lane)
+    np.testing.assert_allclose(
+        passages.lanes[:3], [[0, 1, -0.4], [0, -1, -0.4], [0, 1, 0.1]], atol=1e-6
+    )
+    np.testing.assert_allclose(np.hypot(*np.stack([right, left]).T), 2.0, rtol=1e-6)
+
+
+def test_a_stream_alone_may_use_all_of_a_wide_door() -> None:
+    movers, passages = door([(3.0, 3.0), (4.0, 4.0), (4.0, 3.0)], width=2)
+    assert all(goes(velocity) for velocity in ask(movers, passages))
+    assert not passages.lanes[:3].any()
+
+
+def test_bodies_too_wide_for_two_lanes_take_turns() -> None:
+    movers, passages = door([(4.0, 3.5), (7.0, 3.5)], width=2, radius=0.6)
+    one, other = ask(movers, passages)
+    assert goes(one)
+    assert not goes(other)
+
+
+def test_small_bodies_need_no_lanes_in_a_wide_door() -> None:
+    movers, passages = door([(4.0, 3.5), (7.0, 3.5)], width=3, radius=0.3)
+    assert all(goes(velocity) for velocity in ask(movers, passages))
