@@ -1,10 +1,11 @@
 """Pathfinding over flat arrays for games: the core of a sidecar for Godot and other engines."""
 
 from navserver._jit import warm_up
-from navserver.movers.columns import MoverState
+from navserver.movers.columns import MoverState, StuckReason
 from navserver.movers.events import Events
 from navserver.movers.movers import Movers
 from navserver.movers.orca import Avoidance
+from navserver.movers.proximity import ProximityIndex
 from navserver.movers.saving import hash_movers, load_movers, save_movers
 from navserver.movers.stepper import Stepper
 from navserver.search.astar import AStar, find_path
@@ -86,6 +87,7 @@ __all__ = [
     "PathBatch",
     "PathResult",
     "Profile",
+    "ProximityIndex",
     "RayHit",
     "RayHits",
     "Reachable",
@@ -93,6 +95,7 @@ __all__ = [
     "SearchTrace",
     "Status",
     "Stepper",
+    "StuckReason",
     "connected",
     "cost_matrix",
     "distance_map",

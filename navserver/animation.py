@@ -374,7 +374,10 @@ def _drawn(grid: Grid, moment: _Moment) -> Image:
         inner = r - rim
         canvas.ellipse((x - inner, y - inner, x + inner, y + inner), fill=fill)
         # Who rests and is pushed aside has a velocity too, but goes nowhere.
-        is_walking = moment.state[i] in (MoverState.PATH, MoverState.FIELD) and speeds[i] > 0.0
+        is_walking = (
+            moment.state[i] in (MoverState.PATH, MoverState.FIELD, MoverState.STEERED)
+            and speeds[i] > 0.0
+        )
         if is_walking and r >= 3 * _FINER:
             dx, dy = moment.velocity[i] / speeds[i] * r
             # A kite: tip, corner, notch, corner.

@@ -21,7 +21,11 @@ import pytest
 
 import navserver
 from navserver import _jit
+from navserver.movers.movers import Movers
+from navserver.movers.proximity import ProximityIndex
+from navserver.movers.stepper import Stepper
 from navserver.search.astar import AStar, find_path
+from navserver.search.flow_field import FlowField
 from navserver.search.grid import CostModel, DiagonalMode, Grid, Profile
 from navserver.search.heuristics import Heuristic
 from navserver.search.line_of_sight import line_of_sight
@@ -97,7 +101,32 @@ def mixed_workload() -> list[Any]:
             diagonal_mode=DiagonalMode.ALWAYS,
         )
         answers.append([wide.cells.tolist(), *wide.metrics])
+    for avoidance in (False, True):
+        answers += steps_of_movers(avoidance)
     return answers
+
+
+def steps_of_movers(avoidance: bool) -> list[Any]:
+    """Step movers that are sent, led by a field and steered, past a door and through an edit."""
+    blocked = np.zeros((9, 16), bool)
+    blocked[:, 8] = True
+    blocked[4:6, 8] = False
+    grid = Grid.from_blocked(blocked)
+    movers = Movers(grid)
+    places = [(2, 3), (2, 5), (13, 4), (13, 6), (3, 1), (12, 1)]
+    units = movers.add(places, radius=0.4, max_speed=3.0, turn_rate=[np.inf, 6.0] * 3)
+    stepper = Stepper(movers, avoidance=avoidance, threads=1)
+    stepper.order(units[:2], (13, 3))
+    stepper.order(units[2:4], [(3, 6), (2, 6)])
+    movers.steer(units[4:5], (1.0, 0.3))
+    movers.set_field(units[5:], FlowField(grid, [(14, 7)]))
+    arrived: list[int] = []
+    for tick in range(120):
+        if tick == 8:
+            grid.set_cell((9, 4), 255)
+        arrived += (stepper.step(0.1).arrived & 0xFFFF).tolist()
+    seen = ProximityIndex(movers).in_rectangle([(0, 0, 7, 8)])[0]
+    return [sorted(arrived), movers.of("state", units).tolist(), seen.size]
 
 
 WORKLOAD = """

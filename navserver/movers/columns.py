@@ -36,6 +36,8 @@ class MoverState(IntEnum):
     """It follows a flow field."""
     WAITING = 4
     """It has a goal and waits for a way there."""
+    STEERED = 5
+    """It moves by velocities that the caller gives."""
 
 
 class StuckReason(IntEnum):
@@ -86,6 +88,8 @@ class Columns:
     """Cells a second, as walked in the last step."""
     preferred_velocity: NDArray[np.float32] = field(metadata=_of(np.float32, 2))
     """What an avoiding mover would do if it were alone."""
+    steering: NDArray[np.float32] = field(metadata=_of(np.float32, 2))
+    """The velocity that a steered mover was given."""
     radius: NDArray[np.float32] = field(metadata=_of(np.float32))
     max_speed: NDArray[np.float32] = field(metadata=_of(np.float32))
     acceleration: NDArray[np.float32] = field(metadata=_of(np.float32, default=np.inf))

@@ -25,12 +25,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import inlined, kernel, subkernel
+from navserver._jit import inlined, kernel, prefetch, subkernel
 from navserver.movers.columns import EventFlag, MoverState
 from navserver.movers.rails import Course, Rails, arrive_, go_, pause_, rest_
-from navserver.movers.sight import Ground, farthest_in_sight_, walkable_
+from navserver.movers.sight import Ground, farthest_in_sight_, is_free_, walkable_
 
-__all__ = ["SWING", "drive_"]
+__all__ = ["SWING", "drive_", "within_limits_"]
 
 SWING = 0.25
 """How far, in cells, a mover may swing out of its path, and how near it has to pass a waypoint."""
@@ -44,6 +44,9 @@ ON_COURSE = 1.0 - 1e-10
 
 # This share of its greatest speed is a mover's full speed, which float32 makes of it.
 FULL = 1.0 - 1e-6
+
+# Below it the series of `small_rotation_` are as exact as float64.
+SMALL_ANGLE = 0.25
 
 PATH, WAITING = int(MoverState.PATH), int(MoverState.WAITING)
 REPATH_WANTED = int(EventFlag.REPATH_WANTED)
@@ -150,18 +153,23 @@ def restart_(
 
 
 @inlined
+def small_rotation_(angle: float) -> tuple[float, float]:
+    """Return the cosine and sine of a small angle: their series, a third of the time."""
+    square = angle * angle
+    cosine = 1.0 - square * (1 / 2 - square * (1 / 24 - square * (1 / 720 - square / 40320)))
+    sine = 1.0 - square * (1 / 6 - square * (1 / 120 - square * (1 / 5040 - square / 362880)))
+    return cosine, sine * angle
+
+
+@inlined
 def turned_(hx: float, hy: float, to_x: float, to_y: float, angle: float) -> tuple[float, float]:
     """Return a direction turned towards another by at most an angle."""
     cosine = hx * to_x + hy * to_y
     sine = hx * to_y - hy * to_x
     if angle >= math.pi or cosine >= ON_COURSE:
         return to_x, to_y
-    if angle < 0.25:
-        # Their series, as exact as float64 there, and a third of the time.
-        square = angle * angle
-        most = 1.0 - square * (1 / 2 - square * (1 / 24 - square * (1 / 720 - square / 40320)))
-        turn = 1.0 - square * (1 / 6 - square * (1 / 120 - square * (1 / 5040 - square / 362880)))
-        turn *= angle
+    if angle < SMALL_ANGLE:
+        most, turn = small_rotation_(angle)
     else:
         most = math.cos(angle)
         turn = math.sin(angle)
@@ -170,6 +178,32 @@ def turned_(hx: float, hy: float, to_x: float, to_y: float, angle: float) -> tup
     if sine < 0.0:
         turn = -turn
     return hx * most - hy * turn, hy * most + hx * turn
+
+
+@subkernel
+def within_limits_(
+    now_x: float,
+    now_y: float,
+    vx: float,
+    vy: float,
+    acceleration: float,
+    turn_rate: float,
+    dt: float,
+) -> tuple[float, float]:
+    """Return the velocity that is nearest to a wanted one within what can be done in a step."""
+    wanted = math.sqrt(vx * vx + vy * vy)
+    speed = math.sqrt(now_x * now_x + now_y * now_y)
+    if wanted > 0.0 and speed > 0.0 and dt > 0.0:
+        # Which way it goes is turned first, and then how fast.
+        hx, hy = turned_(now_x / speed, now_y / speed, vx / wanted, vy / wanted, turn_rate * dt)
+        wanted *= max(hx * vx + hy * vy, 0.0) / wanted
+        change = acceleration * dt
+        wanted = min(max(wanted, speed - change), speed + change)
+        return hx * wanted, hy * wanted
+    if wanted > 0.0 and dt > 0.0:
+        share = min(acceleration * dt / wanted, 1.0)
+        return vx * share, vy * share
+    return vx, vy
 
 
 @inlined
@@ -232,7 +266,7 @@ def cruise_(
     to_x = float(np.float32(x + hx * ahead))
     to_y = float(np.float32(y + hy * ahead))
     # One that turns has left the path, which alone is known to be free.
-    if limits.turn_rate[i] < np.inf and not walkable_(ground, x, y, to_x, to_y):
+    if limits.turn_rate[i] < np.inf and not is_free_(ground, x, y, to_x, to_y):
         return restart_(rails, course, limits, ground, i, x, y)
     go_(rails, i, x, y, to_x, to_y, hx * speed, hy * speed, ahead / speed, 0.0)
     return 0
@@ -328,13 +362,92 @@ def drive_on_(
             next_y = float(course.pool[k + 1, 1])
             to_x = float(course.pool[k, 0]) - x
             to_y = float(course.pool[k, 1]) - y
-            if to_x * to_x + to_y * to_y <= SWING * SWING and walkable_(
+            if to_x * to_x + to_y * to_y <= SWING * SWING and is_free_(
                 ground, x, y, next_x, next_y
             ):
                 course.next[i] = k + 1
                 limits.exit_speed[i] = -1.0
         pause_(rails, i, x, y, hx * speed, hy * speed)
         return 0
+
+
+@inlined
+def turn_on_(rails: Rails, course: Course, limits: Limits, i: int, spare: float) -> bool:
+    """Take a step of one at full speed that has yet to turn to a waypoint far ahead.
+
+    Return False, having changed nothing, if anything else is the matter: then `drive_on_` knows
+    what to do. Most movers that are not on rails are in such a turn, and what there is to reckon
+    has no branch that could be foretold wrong.
+    """
+    k = int(course.next[i])
+    x = float(rails.target[i, 0])
+    y = float(rails.target[i, 1])
+    vx = float(rails.velocity[i, 0])
+    vy = float(rails.velocity[i, 1])
+    dx = float(course.pool[k, 0]) - x
+    dy = float(course.pool[k, 1]) - y
+    top = float(course.max_speed[i])
+    exit_speed = float(limits.exit_speed[i])
+    turn_rate = float(limits.turn_rate[i])
+    square = vx * vx + vy * vy
+    distance = math.sqrt(dx * dx + dy * dy)
+    angle = turn_rate * spare
+    if not (
+        (spare > 0.0)
+        & (angle < SMALL_ANGLE)
+        & (exit_speed >= 0.0)
+        & (k < int(course.end[i]) - 1)
+        & (square >= (top * FULL) ** 2)
+        & (top * spare < distance - SWING)
+    ):
+        return False
+    per_speed = 1.0 / math.sqrt(square)
+    per_distance = 1.0 / distance
+    hx = vx * per_speed
+    hy = vy * per_speed
+    dx *= per_distance
+    dy *= per_distance
+    most, turn = small_rotation_(angle)
+    before = hx * dx + hy * dy
+    turn = math.copysign(turn, hx * dy - hy * dx)
+    to_x = hx * most - hy * turn
+    to_y = hy * most + hx * turn
+    cosine = to_x * dx + to_y * dy
+    lost = float(limits.braking[i]) * spare
+    braked = exit_speed * exit_speed + 2.0 * float(limits.braking[i]) * distance
+    reach = 0.5 * turn_rate * distance
+    new_x = float(np.float32(x + to_x * top * spare))
+    new_y = float(np.float32(y + to_y * top * spare))
+    if not (
+        (before < most)
+        & (cosine > 0.0)
+        & (top * (1.0 - cosine) <= turn_rate * SWING)
+        & (top * top * (1.0 - cosine * cosine) <= reach * reach)
+        & ((braked >= top * (top + 2.0 * lost)) | (lost == np.inf))
+        & (math.floor(x + 0.5) == math.floor(new_x + 0.5))
+        & (math.floor(y + 0.5) == math.floor(new_y + 0.5))
+    ):
+        return False
+    pause_(rails, i, new_x, new_y, to_x * top, to_y * top)
+    return True
+
+
+@inlined
+def fetch_(rails: Rails, course: Course, limits: Limits, later: int, soon: int) -> None:
+    """Ask for what is known of a mover whose turn is later, and for the waypoints of one soon."""
+    prefetch(rails.target, 2 * later)
+    prefetch(rails.velocity, 2 * later)
+    prefetch(rails.position, 2 * later)
+    prefetch(rails.time_left, later)
+    prefetch(course.max_speed, later)
+    prefetch(course.end, later)
+    prefetch(limits.acceleration, later)
+    prefetch(limits.turn_rate, later)
+    prefetch(limits.braking, later)
+    prefetch(limits.exit_speed, later)
+    waypoint = 2 * course.next[soon]
+    prefetch(course.pool, waypoint)
+    prefetch(course.pool, waypoint + 4)
 
 
 @kernel
@@ -377,8 +490,12 @@ def drive_(
     limits = Limits(acceleration, turn_rate, braking, exit_speed, path_begin)
     ground = Ground(masks, space, open_table, width, height, origin_x, origin_y)
     flagged = 0
+    last = first + count - 1
     for entry in range(first, first + count):
         i = due[entry]
+        fetch_(rails, course, limits, due[min(entry + 4, last)], due[min(entry + 2, last)])
         if state[i] == PATH and movement[i] == which:
-            flagged += drive_on_(rails, course, limits, ground, i, -float(time_left[i]))
+            spare = -float(time_left[i])
+            if not turn_on_(rails, course, limits, i, spare):
+                flagged += drive_on_(rails, course, limits, ground, i, spare)
     return flagged

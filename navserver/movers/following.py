@@ -15,10 +15,14 @@ from numpy.typing import NDArray
 
 from navserver._jit import inlined, kernel, register_warm_up
 from navserver.movers.columns import MoverState
-from navserver.movers.driving import drive_
+from navserver.movers.driving import drive_, within_limits_
 from navserver.movers.field_following import follow_field_
+from navserver.movers.half_planes import PLANE
 from navserver.movers.movers import Movers
-from navserver.movers.rails import Course, Rails, arrive_, glide_, go_, rest_
+from navserver.movers.preferences import steered_
+from navserver.movers.rails import Course, Rails, arrive_, glide_, go_, pause_, rest_
+from navserver.movers.sight import Ground
+from navserver.movers.walls import MOST_WALLS, slide_, wall_reach_of
 from navserver.movers.workers import Workers
 from navserver.search.flow_field import FlowField
 from navserver.search.grid import Grid
@@ -29,7 +33,7 @@ __all__ = ["Walking", "walk_"]
 # enough for the first level of the cache, enough for long vectors.
 BLOCK = 512
 
-PATH = int(MoverState.PATH)
+PATH, STEERED = int(MoverState.PATH), int(MoverState.STEERED)
 
 
 @inlined
@@ -140,6 +144,54 @@ def walk_(
     return arrived, left - first
 
 
+@kernel
+def steer_(
+    ground: Ground,
+    which: int,
+    most_reach: float,
+    rails: Rails,
+    state: NDArray[np.uint8],
+    movement: NDArray[np.uint8],
+    steering: NDArray[np.float32],
+    radius: NDArray[np.float32],
+    max_speed: NDArray[np.float32],
+    acceleration: NDArray[np.float32],
+    turn_rate: NDArray[np.float32],
+    due: NDArray[np.int32],
+    first: int,
+    count: int,
+    planes: NDArray[np.float64],
+) -> int:
+    """Move those of the listed rows that are steered and of one movement; return 0.
+
+    Their target is where they were before the step.
+    """
+    for entry in range(first, first + count):
+        i = np.int64(due[entry])
+        if state[i] != STEERED or movement[i] != which:
+            continue
+        dt = -np.float64(rails.time_left[i])
+        x = np.float64(rails.target[i, 0])
+        y = np.float64(rails.target[i, 1])
+        wished_x, wished_y = steered_(steering, max_speed, i)
+        vx, vy = within_limits_(
+            np.float64(rails.velocity[i, 0]), np.float64(rails.velocity[i, 1]), wished_x, wished_y,
+            np.float64(acceleration[i]), np.float64(turn_rate[i]), dt,
+        )  # fmt: skip
+        if dt <= 0.0:
+            pause_(
+                rails, i, x, y, np.float64(rails.velocity[i, 0]), np.float64(rails.velocity[i, 1])
+            )
+            continue
+        reach = min(np.float64(radius[i]), most_reach)
+        new_x, new_y, met = slide_(ground, x, y, vx * dt, vy * dt, reach, planes)
+        if met:
+            vx = (new_x - x) / dt
+            vy = (new_y - y) / dt
+        pause_(rails, i, new_x, new_y, vx, vy)
+    return 0
+
+
 class Walking:
     """The phase that moves everybody who avoids nobody.
 
@@ -211,6 +263,7 @@ class Walking:
         grounds = movers.grounds()
         fields = movers.fields()
         stopped = movers.take_flagged()
+        steered = movers.some_are_steered
         walking: tuple[Any, ...] = (*rails, *course, columns.is_limited, due, dt)
         driving: tuple[Any, ...] = (*rails, *course, *limits)
 
@@ -221,6 +274,13 @@ class Walking:
                 for which, ground in enumerate(grounds):
                     whole = (*driving, *ground, columns.movement, which, due, first, left)
                     flagged += drive_(*whole)
+                for which, ground in enumerate(grounds if steered else []):
+                    steer_(
+                        ground, which, wall_reach_of(movers.movements[which]), Rails(*rails),
+                        columns.state, columns.movement, columns.steering, columns.radius,
+                        columns.max_speed, columns.acceleration, columns.turn_rate, due, first,
+                        left, np.empty((MOST_WALLS, PLANE)),
+                    )  # fmt: skip
                 for which, followed in fields.items():
                     whole = (
                         *driving, columns.is_limited, *followed.arrays, followed.ground.space,
@@ -238,6 +298,7 @@ def _warm_up() -> None:
     movers.set_paths(units, [(1.0, 0.0), (1.0, 0.0)], [0, 1, 2])
     followers = movers.add([(0, 0)], radius=0.4, max_speed=1.0)
     movers.set_field(followers, FlowField(movers.grid, [(1, 0)]))
+    movers.steer(movers.add([(0, 0)], radius=0.4, max_speed=1.0), (1.0, 0.0))
     Walking(movers, Workers(1)).run(0.1)
 
 

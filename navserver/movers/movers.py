@@ -17,6 +17,7 @@ from navserver.movers.properties import (
     checked_offsets,
     checked_positions,
     checked_property,
+    checked_velocities,
 )
 from navserver.movers.routes import Routes
 from navserver.movers.sight import Ground, first_blocked_path_, ground_of
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Movers"]
 
 MOST_MOVERS = 1 << 24
+MOVING = (MoverState.PATH, MoverState.FIELD, MoverState.STEERED)
 MOST_MOVEMENTS = 256
 
 _LEAST_CAPACITY = 64
@@ -91,7 +93,7 @@ class Movers:
 
     Notes
     -----
-    A mover takes 129 bytes, and 8 more a waypoint. Positions are float32 in cell space: the centre
+    A mover takes 137 bytes, and 8 more a waypoint. Positions are float32 in cell space: the centre
     of cell (x, y) is the point (x, y); `Grid.world_to_cell_space` and `Grid.cell_to_world` convert.
     One thread at a time may use a table.
 
@@ -156,6 +158,8 @@ class Movers:
         self._n_alive = 0
         self._grounds: dict[int, Ground] = {}
         self._grounds_version = -1
+        self.some_are_steered = False
+        """False if no mover of the table was ever steered."""
         self._flagged = 0
         self._fields: dict[int, Followed] = {}
 
@@ -325,6 +329,7 @@ class Movers:
         self._free[: free_slots.size] = free_slots
         self._n_free = free_slots.size
         self._n_alive = int(np.count_nonzero(arrays["state"]))
+        self.some_are_steered = bool((arrays["state"] == MoverState.STEERED).any())
 
     # Handles
 
@@ -539,6 +544,53 @@ class Movers:
         self._fields[which] = Followed(field, field.arrays, ground_of(self.grid, field.movement))
         return which
 
+    def steer(self, handles: ArrayLike, velocities: ArrayLike) -> None:
+        """Let movers go by velocities of yours, as those of `navserver.movers.steering`.
+
+        They give up what they were doing, and go by these until they are steered anew, sent
+        somewhere or stopped: within their top speed and their limits, along walls and not into
+        them, and where the stepper lets movers avoid each other, around the others.
+
+        Parameters
+        ----------
+        handles : array-like of int, shape (n,)
+            Movers, each once.
+        velocities : array-like of float, shape (n, 2) or (2,)
+            Cells a second, within 1e6; one for all, or one each.
+
+        Raises
+        ------
+        InputError
+            If a velocity is not finite or out of its bounds (names it), or a handle is not that of
+            a mover; nothing has changed then.
+
+        Examples
+        --------
+        >>> from navserver.movers.steering import seek
+        >>> from navserver.movers.stepper import Stepper
+        >>> movers = Movers(Grid.filled(8, 8))
+        >>> units = movers.add([(1, 1), (2, 5)], radius=0.4, max_speed=2.0)
+        >>> stepper = Stepper(movers)
+        >>> for _ in range(30):
+        ...     movers.steer(units, seek(movers.of("position", units), (6, 1), 2.0))
+        ...     events = stepper.step(1 / 60)
+        >>> movers.of("position", units[:1]).round(3).tolist()
+        [[2.0, 1.0]]
+        """
+        rows = self.checked_rows(handles)
+        wished = checked_velocities("velocities", velocities, rows.size)
+        columns = self.columns
+        fresh = rows[columns.state[rows] != MoverState.STEERED]
+        velocity = columns.velocity[fresh]
+        self.halt(fresh, MoverState.STEERED)
+        columns.velocity[fresh] = velocity
+        columns.goal[fresh] = columns.position[fresh]
+        columns.group[fresh] = columns.anchor[fresh] = -1
+        columns.wants_way[fresh] = 0
+        columns.steering[rows] = wished
+        self.some_are_steered = True
+        self.leave_rails(fresh)
+
     def stop(self, handles: ArrayLike) -> None:
         """Let movers stand where they are, without a goal.
 
@@ -728,9 +780,7 @@ class Movers:
             Slots.
         """
         columns = self.columns
-        moving = (columns.state[rows] == MoverState.PATH) | (
-            columns.state[rows] == MoverState.FIELD
-        )
+        moving = np.isin(columns.state[rows], MOVING)
         columns.target[rows] = columns.position[rows]
         columns.time_left[rows] = np.where(moving, np.float32(0.0), np.float32(REST))
         columns.exit_speed[rows] = -1.0

@@ -34,6 +34,8 @@ __all__ = ["Orders"]
 TIGHT = 0.05
 """Gap between places, in parts of the bodies' radii, where walls leave no more room."""
 
+WITHOUT_GOAL = (MoverState.IDLE, MoverState.STEERED)
+
 _NOBODY = np.empty(0, np.int64)
 
 # Numbers of orders begin again beyond this; by then nobody carries out the first any more.
@@ -355,8 +357,8 @@ class Orders:
         others = columns.state[: movers.slots] != MoverState.FREE
         others[party.rows] = False
         taken = np.flatnonzero(others)
-        idle = columns.state[taken] == MoverState.IDLE
-        points = np.where(idle[:, np.newaxis], columns.position[taken], columns.goal[taken])
+        stays = np.isin(columns.state[taken], WITHOUT_GOAL)
+        points = np.where(stays[:, np.newaxis], columns.position[taken], columns.goal[taken])
         for gap in (self.gap, TIGHT):
             slots, placed = self._slot_planner(which, gap).plan(
                 party.goal,
@@ -426,8 +428,13 @@ class Orders:
             due = np.flatnonzero(wanting & (waits <= 0.0))
             columns.wants_way[due] = 0
             self._n_wanting = int(np.count_nonzero(wanting)) - due.size
+            due = due[columns.state[due] == MoverState.WAITING]
             self.planner.ask(due, columns.anchor[due].astype(np.int64))
         if not self.planner.is_idle:
+            # Who was given something else to do waits for no way any more.
+            self.planner.withdraw(
+                np.flatnonzero(columns.state[: movers.slots] != MoverState.WAITING)
+            )
             plans = self.planner.run()
             if plans.found.size:
                 self._grow()
@@ -467,14 +474,16 @@ class Orders:
         rows = self._where_closed(which, columns.position)
         if not rows.size:
             return
-        sent = columns.state[rows] != MoverState.IDLE
+        sent = ~np.isin(columns.state[rows], WITHOUT_GOAL)
         for row in rows.tolist():
             cell = _cell_of(columns.position[row].tolist())
             found = nearest_walkable(movers.grid, cell, **options_of(movers.movements[which]))
             if found is not None:
                 columns.position[row] = found
         # It has no route any more, nor a velocity.
-        movers.halt(rows[~sent], MoverState.IDLE)
+        steered = columns.state[rows] == MoverState.STEERED
+        movers.leave_rails(rows[steered])
+        movers.halt(rows[~sent & ~steered], MoverState.IDLE)
         movers.halt(rows[sent], MoverState.WAITING)
         movers.flag(rows, EventFlag.PATH_BLOCKED)
         self._send_on(rows[sent | (columns.group[rows] >= 0)])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from navserver._jit import inlined, kernel, register_warm_up, subkernel
 from navserver.movers.columns import EventFlag, MoverState
-from navserver.movers.driving import SWING, turned_
+from navserver.movers.driving import SWING, within_limits_
 from navserver.movers.field_following import prefer_field_
 from navserver.movers.movers import Movers
 from navserver.movers.sight import Ground, cell_at_, farthest_in_sight_, walkable_
@@ -23,7 +23,7 @@ from navserver.movers.workers import Workers
 from navserver.search.flow_field import FlowField
 from navserver.search.grid import Grid
 
-__all__ = ["NEAR", "Preferring", "prefer_"]
+__all__ = ["NEAR", "Preferring", "prefer_", "steered_"]
 
 NEAR = 0.02
 """How near an avoiding mover has to come to its goal, in cells, beyond its arrival radius."""
@@ -33,6 +33,7 @@ WORTHWHILE = 1 << 12
 
 IDLE, WAITING = int(MoverState.IDLE), int(MoverState.WAITING)
 PATH, FIELD = int(MoverState.PATH), int(MoverState.FIELD)
+STEERED = int(MoverState.STEERED)
 ARRIVED, REPATH_WANTED = int(EventFlag.ARRIVED), int(EventFlag.REPATH_WANTED)
 
 
@@ -104,27 +105,26 @@ def waypoint_of_(walkers: Walkers, ground: Ground, i: int, x: float, y: float) -
 
 
 @inlined
-def within_limits_(walkers: Walkers, i: int, vx: float, vy: float, dt: float) -> None:
+def wish_(walkers: Walkers, i: int, vx: float, vy: float, dt: float) -> None:
     """Write the velocity that is nearest to the wanted one within what a mover can do in a step."""
-    wanted = math.sqrt(vx * vx + vy * vy)
-    now_x = float(walkers.velocity[i, 0])
-    now_y = float(walkers.velocity[i, 1])
-    speed = math.sqrt(now_x * now_x + now_y * now_y)
-    if wanted > 0.0 and speed > 0.0 and dt > 0.0:
-        # Which way it goes is turned first, and then how fast.
-        angle = walkers.turn_rate[i] * dt
-        hx, hy = turned_(now_x / speed, now_y / speed, vx / wanted, vy / wanted, angle)
-        wanted *= max(hx * vx + hy * vy, 0.0) / wanted
-        change = walkers.acceleration[i] * dt
-        wanted = min(max(wanted, speed - change), speed + change)
-        vx = hx * wanted
-        vy = hy * wanted
-    elif wanted > 0.0 and dt > 0.0:
-        share = min(walkers.acceleration[i] * dt / wanted, 1.0)
-        vx *= share
-        vy *= share
-    walkers.preferred[i, 0] = vx
-    walkers.preferred[i, 1] = vy
+    walkers.preferred[i, 0], walkers.preferred[i, 1] = within_limits_(
+        np.float64(walkers.velocity[i, 0]), np.float64(walkers.velocity[i, 1]), vx, vy,
+        np.float64(walkers.acceleration[i]), np.float64(walkers.turn_rate[i]), dt,
+    )  # fmt: skip
+
+
+@inlined
+def steered_(
+    steering: NDArray[np.float32], max_speed: NDArray[np.float32], i: int
+) -> tuple[float, float]:
+    """Return the velocity that a steered mover was given, within its top speed."""
+    vx = np.float64(steering[i, 0])
+    vy = np.float64(steering[i, 1])
+    speed = math.sqrt(vx * vx + vy * vy)
+    if speed > max_speed[i]:
+        vx *= max_speed[i] / speed
+        vy *= max_speed[i] / speed
+    return vx, vy
 
 
 @subkernel
@@ -157,7 +157,7 @@ def prefer_path_(walkers: Walkers, ground: Ground, i: int, dt: float) -> int:
         if speed * dt > ahead:
             speed = ahead / dt
     share = speed / distance if distance > 0.0 else 0.0
-    within_limits_(walkers, i, dx * share, dy * share, dt)
+    wish_(walkers, i, dx * share, dy * share, dt)
     return 0
 
 
@@ -179,6 +179,7 @@ def prefer_(
     path_end: NDArray[np.int32],
     seen_from: NDArray[np.int32],
     pool: NDArray[np.float32],
+    steering: NDArray[np.float32],
     masks: NDArray[np.uint8],
     space: NDArray[np.uint8],
     open_table: NDArray[np.uint8],
@@ -207,6 +208,9 @@ def prefer_(
             continue
         if state[i] == PATH:
             flagged += prefer_path_(walkers, ground, i, dt)
+        elif state[i] == STEERED:
+            vx, vy = steered_(steering, max_speed, i)
+            wish_(walkers, i, vx, vy, dt)
         elif state[i] != FIELD:
             preferred[i, 0] = preferred[i, 1] = 0.0
     return flagged
@@ -271,6 +275,7 @@ class Preferring:
             columns.path_end,
             columns.seen_from,
             movers.routes.pool,
+            columns.steering,
         )
         followers = (
             columns.position, columns.preferred_velocity, columns.state, columns.events,

@@ -13,6 +13,7 @@ from navserver.search.validation import checked_array, checked_points
 from navserver.status import InputError
 
 __all__ = [
+    "FASTEST",
     "FURTHEST",
     "PROPERTIES",
     "Bound",
@@ -20,10 +21,14 @@ __all__ = [
     "checked_offsets",
     "checked_positions",
     "checked_property",
+    "checked_velocities",
 ]
 
 FURTHEST = 1 << 14
 """Most that a coordinate may be away from 0: float32 tells 1 / 1024 of a cell there."""
+
+FASTEST = 1e6
+"""Most cells a second."""
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -63,7 +68,7 @@ class Bound(NamedTuple):
 
 PROPERTIES = {
     "radius": Bound(0.0, MAX_BODY),
-    "max_speed": Bound(0.0, 1e6),
+    "max_speed": Bound(0.0, FASTEST),
     "acceleration": Bound(0.0, math.inf, excludes_least=True),
     "turn_rate": Bound(0.0, math.inf, excludes_least=True),
     "slowing_distance": Bound(0.0, _LARGEST),
@@ -139,6 +144,46 @@ def checked_positions(field: str, positions: ArrayLike) -> NDArray[np.float32]:
             f"give finite numbers within -{FURTHEST}..{FURTHEST}",
         )  # fmt: skip
     return np.ascontiguousarray(array, np.float32)
+
+
+def checked_velocities(field: str, velocities: ArrayLike, n: int) -> NDArray[np.float32]:
+    """Return velocities of some movers.
+
+    Parameters
+    ----------
+    field : str
+        How an error names them.
+    velocities : array-like
+        What was given: one for all, or one a mover.
+    n : int
+        How many movers.
+
+    Returns
+    -------
+    float32 array (n, 2)
+        Each within `FASTEST`.
+
+    Raises
+    ------
+    InputError
+        If they are not pairs of finite numbers within that; names the row.
+    """
+    array = checked_array(field, velocities)
+    array = checked_points(field, array) if array.size else np.empty((0, 2))
+    if array.shape not in ((2,), (n, 2)):
+        raise InputError(
+            field, array.shape, "do not go with the handles", f"give the shape (2,) or ({n}, 2)"
+        )
+    rows = np.broadcast_to(array, (n, 2))
+    # Also False for NaN.
+    good = (np.abs(rows) <= FASTEST).all(axis=1)
+    if not good.all():
+        i = int(np.argmin(good))
+        raise InputError(
+            f"{field}[{i}]", tuple(rows[i].tolist()), "is not a velocity",
+            f"give finite numbers within {FASTEST:g}",
+        )  # fmt: skip
+    return rows.astype(np.float32)
 
 
 def checked_property(name: str, values: ArrayLike, n: int) -> NDArray[Any]:

@@ -36,7 +36,7 @@ NEARLY_AFTER = 0.2
 """Seconds without headway after which it is."""
 
 BESIDE_AFTER = 1.0
-"""Seconds without headway after which it is there as well if it is beside its place."""
+"""Seconds without headway after which one of a crowd is there as well beside its place."""
 
 BESIDE = 1.0
 """In radii, how near to its place that is."""
@@ -83,6 +83,7 @@ _ROOM_STEP = 0.5
 _SQUEEZE = 0.03
 
 IDLE, PATH, WAITING = int(MoverState.IDLE), int(MoverState.PATH), int(MoverState.WAITING)
+STEERED = int(MoverState.STEERED)
 ARRIVED, CROWD_FULL = int(EventFlag.ARRIVED), int(EventFlag.ARRIVED_CROWD_FULL)
 
 # What a mover is to do.
@@ -296,7 +297,7 @@ def look_around_(
             ahead = bodies.preferred[i, 0] * dx + bodies.preferred[i, 1] * dy
             if wants_room and ahead > 0.0 and bodies.state[j] == IDLE:
                 bodies.yields[j] = YIELD_FOR
-            if bodies.state[j] == PATH:
+            if bodies.state[j] in (PATH, STEERED):
                 meets_walker = True
                 follows_walker = follows_walker or ahead > 0.0
             if wants_partner and not is_taken[j]:
@@ -413,7 +414,7 @@ def assess_(
             )  # fmt: skip
             is_last = path_end[i] - path_next[i] == 1
             nearly = NEARLY_THERE
-            if headway.stalled[i] >= BESIDE_AFTER:
+            if headway.stalled[i] >= BESIDE_AFTER and bodies.anchor[i] != NO_ANCHOR:
                 nearly = BESIDE_AGAIN if announced[i] else BESIDE
             if (
                 is_last

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from navserver._jit import kernel, register_warm_up, subkernel
+from navserver._jit import inlined, kernel, register_warm_up, subkernel
 from navserver.search.grid import Grid
 from navserver.search.line_of_sight import ARRIVED, LATTICE_BITS, follow_, to_lattice_
 from navserver.search.movement import Movement, MovementOptions
@@ -24,6 +24,7 @@ __all__ = [
     "farthest_in_sight_",
     "first_blocked_path_",
     "ground_of",
+    "is_free_",
     "options_of",
     "walkable_",
 ]
@@ -31,6 +32,9 @@ __all__ = [
 
 # Waypoints to each side that one who has lost sight of the next looks at.
 LOOKED_AT = 16
+
+# More than a point is moved by when it is brought to the lattice.
+MARGIN = 2.0 / (1 << LATTICE_BITS)
 
 
 class Ground(NamedTuple):
@@ -119,6 +123,68 @@ def walkable_(ground: Ground, x0: float, y0: float, x1: float, y1: float) -> boo
         min(to_lattice_(y1 - ground.origin_y), (ground.height << LATTICE_BITS) - 1),
     )
     return bool(how == ARRIVED and reached == goal)
+
+
+@inlined
+def is_open_along_(
+    masks: NDArray[np.uint8],
+    along: int,
+    across: int,
+    lines: int,
+    u0: float,
+    v0: float,
+    u1: float,
+    v1: float,
+) -> bool:
+    """Return whether all cells near a segment are open that is longer along u than along v.
+
+    Cells are ``along`` apart in u and ``across`` in v, of which there are so many lines; a point's
+    cell is its floor. Cells that a segment only comes as near to as its ends are rounded count as
+    well. Invariant: `is_open` tells of the cells before u = k; without a branch to be foretold.
+    """
+    slope = (v1 - v0) / (u1 - u0) if u1 != u0 else 0.0
+    # The line goes on to the far borders of its first and last cells.
+    start = v0 - u0 * slope + min(slope, 0.0) - MARGIN
+    span = abs(slope) + 2.0 * MARGIN
+    last = lines - 1
+    is_open = True
+    for k in range(int(min(u0, u1)), int(max(u0, u1)) + 1):
+        v = start + k * slope
+        low = min(max(int(v), 0), last)
+        high = min(max(int(v + span), 0), last)
+        cell = k * along
+        is_open &= (
+            (masks[cell + low * across] != 0)
+            & (masks[cell + min(low + 1, high) * across] != 0)
+            & (masks[cell + high * across] != 0)
+        )
+    return is_open
+
+
+@inlined
+def is_free_(ground: Ground, x0: float, y0: float, x1: float, y1: float) -> bool:
+    """Return what `walkable_` does of two points in open cells, sooner where nothing is near."""
+    from_x = x0 - ground.origin_x + 0.5
+    from_y = y0 - ground.origin_y + 0.5
+    to_x = x1 - ground.origin_x + 0.5
+    to_y = y1 - ground.origin_y + 0.5
+    low = MARGIN
+    if (
+        min(from_x, to_x) < low
+        or min(from_y, to_y) < low
+        or max(from_x, to_x) > ground.width - low
+        or max(from_y, to_y) > ground.height - low
+    ):
+        return walkable_(ground, x0, y0, x1, y1)
+    if abs(to_x - from_x) >= abs(to_y - from_y):
+        is_open = is_open_along_(
+            ground.masks, 1, ground.width, ground.height, from_x, from_y, to_x, to_y
+        )
+    else:
+        is_open = is_open_along_(
+            ground.masks, ground.width, 1, ground.width, from_y, from_x, to_y, to_x
+        )
+    return is_open or walkable_(ground, x0, y0, x1, y1)
 
 
 @subkernel

@@ -46,7 +46,7 @@ def test_it_aims_at_the_next_waypoint() -> None:
 def test_the_first_waypoint_is_passed_by_who_is_nearer_to_the_next() -> None:
     for x, passes in ((9.0, False), (12.0, True)):
         movers, phase = alone()
-        movers.set_paths(movers.handles(), [(10, 2), (20, 2)], [0, 2])
+        movers.set_paths(movers.handles(), [(10, 2), (19, 2)], [0, 2])
         put(movers, x, 3.5)
         phase.run(0.1)
         assert (movers.columns.path_next[0] > movers.columns.path_begin[0]) == passes

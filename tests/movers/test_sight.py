@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navserver.movers.sight import first_blocked_path_, ground_of
+from navserver.movers.sight import first_blocked_path_, ground_of, is_free_, walkable_
 from navserver.search.grid import Grid
 from navserver.search.line_of_sight import raycast
 from navserver.search.movement import Movement
@@ -33,6 +33,28 @@ def free(ground: object, *segment: float) -> bool:
         np.array([0, 1]),
     )
     return bad == (-1, -1)
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 12),
+    st.integers(1, 12),
+    st.sampled_from((0.02, 0.1, 0.4)),
+    st.sampled_from(list(DiagonalMode)),
+)
+def test_the_look_at_all_cells_nearby_never_says_more_than_the_walk(
+    seed: int, width: int, height: int, density: float, mode: DiagonalMode
+) -> None:
+    random = np.random.default_rng(seed)
+    grid = Grid.from_blocked(random.random((height, width)) < density, region_position=(-3, 5))
+    ground = ground_of(grid, Movement(diagonal_mode=mode))
+    for kind in range(20):
+        ends = random.uniform(-0.5, 0.499, (2, 2)) + random.integers(0, (width, height), (2, 2))
+        if kind % 4 == 0:
+            # On centres, borders and corners.
+            ends = np.minimum(np.round(ends * 2) / 2, [width - 0.6, height - 0.6])
+        (x0, y0), (x1, y1) = np.float32(ends + grid.region_position).tolist()
+        assert is_free_(ground, x0, y0, x1, y1) == walkable_(ground, x0, y0, x1, y1)
 
 
 @given(strategies.models(plain=True), st.sampled_from(list(DiagonalMode)), st.data())
