@@ -58,12 +58,13 @@ def kept_running(connection_file: Path) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("compiled")
-def test_sidecar(addon_project: Project, tmp_path: Path) -> None:
-    script = ADDON_PROJECT / "tests" / "live" / "test_sidecar.gd"
+@pytest.mark.parametrize("name", ["test_sidecar", "test_moving_crowd"])
+def test_live(addon_project: Project, tmp_path: Path, name: str) -> None:
+    script = ADDON_PROJECT / "tests" / "live" / f"{name}.gd"
     count = script.read_text(encoding="utf-8").count("\nfunc test_")
     file = tmp_path / "connection.json"
     with kept_running(file):
-        passed = addon_project.run_tests("test_sidecar", f"file={file}", timeout=600.0)
+        passed = addon_project.run_tests(name, f"file={file}", timeout=600.0)
     assert passed == count
 
 

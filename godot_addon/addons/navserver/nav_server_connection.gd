@@ -33,6 +33,10 @@ const Backend := preload("internal/backend.gd")
 ## Internal: no part of what this class offers.
 const FallbackBackend := preload("internal/fallback_backend.gd")
 ## Internal: no part of what this class offers.
+const Message := preload("internal/message.gd")
+## Internal: no part of what this class offers.
+const MoverTable := preload("internal/mover_table.gd")
+## Internal: no part of what this class offers.
 const PathJob := preload("internal/path_job.gd")
 ## Internal: no part of what this class offers.
 const ReachableJob := preload("internal/reachable_job.gd")
@@ -79,6 +83,7 @@ var _own_start_at: int = _NEVER
 var _waiting: Dictionary[PathJob, bool] = {}
 var _asking: Dictionary[NavServerAgent2D, bool] = {}
 var _batches: Array[AgentBatch] = []
+var _mover_tables: Dictionary[MoverTable, bool] = {}
 # What is left of this frame's shares.
 var _answers_usec: int = _ANSWERS_USEC
 var _questions_usec: int = _QUESTIONS_USEC
@@ -112,7 +117,9 @@ func _process(_delta: float) -> void:
 	_end_frame()
 
 
-func _physics_process(_delta: float) -> void:
+func _physics_process(delta: float) -> void:
+	for table: MoverTable in _mover_tables:
+		table.advance(delta)
 	_end_frame()
 
 
@@ -165,12 +172,14 @@ func poll() -> void:
 
 ## Hands a map to whoever finds the paths.
 func put_world(world: WorldState) -> void:
+	world.put_serial += 1
 	if _backend != null:
 		_backend.put_world(world)
 
 
 ## Forgets a map.
 func drop_world(world: WorldState) -> void:
+	world.put_serial += 1
 	for job: PathJob in _waiting.keys():
 		if job.world == world:
 			_waiting.erase(job)
@@ -196,6 +205,27 @@ func edit_cells(
 func set_profile(world: WorldState, profile: String, costs: PackedFloat32Array) -> void:
 	if _backend != null:
 		_backend.set_profile(world, profile, costs)
+
+
+## Tells whether it is still open where paths come from, as at the beginning of a game.
+func is_waiting() -> bool:
+	return _backend == null
+
+
+## Sends a message of the protocol to the sidecar; false if paths do not come from one. The reply
+## goes to [param handler], unless the sidecar is lost before it comes.
+func ask(message: Message, handler: Callable) -> bool:
+	return _backend != null and _backend.send_message(message, handler)
+
+
+## Steps the movers of a map once a physics frame from now on.
+func add_mover_table(table: MoverTable) -> void:
+	_mover_tables[table] = true
+
+
+## Steps the movers of a map no longer.
+func drop_mover_table(table: MoverTable) -> void:
+	_mover_tables.erase(table)
 
 
 ## Takes a job; it leaves at the end of the frame.

@@ -22,6 +22,8 @@ const AgentBatch := preload("internal/agent_batch.gd")
 ## Internal: no part of what this class offers.
 const MapWorld := preload("internal/map_world.gd")
 ## Internal: no part of what this class offers.
+const MoverTable := preload("internal/mover_table.gd")
+## Internal: no part of what this class offers.
 const PathJob := preload("internal/path_job.gd")
 ## Internal: no part of what this class offers.
 const ReachableJob := preload("internal/reachable_job.gd")
@@ -86,6 +88,7 @@ const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_
 var map_version: int = 0
 
 var _world: MapWorld = MapWorld.new()
+var _movers: MoverTable = null
 var _dirty: bool = false
 # What was told last, so that it is not told again at each request.
 var _refusal: String = ""
@@ -108,6 +111,8 @@ func _ready() -> void:
 func _exit_tree() -> void:
 	if not Engine.is_editor_hint():
 		_world.drop()
+	if _movers != null:
+		NavServer.get_connection().drop_mover_table(_movers)
 
 
 func _notification(what: int) -> void:
@@ -115,6 +120,8 @@ func _notification(what: int) -> void:
 		set_process_internal(_world.go_on())
 	elif what == NOTIFICATION_POST_ENTER_TREE and is_node_ready():
 		# A map that comes back into the tree has no _ready of its own.
+		if _movers != null:
+			NavServer.get_connection().add_mover_table(_movers)
 		_put_again()
 
 
@@ -422,6 +429,30 @@ func is_known() -> bool:
 ## Tells whether the layers are read and handed over.
 func is_read() -> bool:
 	return _world.state.is_read
+
+
+## Returns the units on this map that the sidecar moves, for crowds and agents.
+func get_movers() -> MoverTable:
+	if _movers == null:
+		var connection: NavServerConnection = NavServer.get_connection()
+		_movers = MoverTable.new(
+			_world.state, connection.ask, connection.get_capabilities, _flush_changes
+		)
+		connection.add_mover_table(_movers)
+	return _movers
+
+
+## Returns how long a cell is in this node's coordinates; of isometric ones the side of the diamond.
+func get_cell_length() -> float:
+	if _world.layout == null:
+		return cell_size.x
+	var place: Transform2D = _world.state.transform
+	return (place.x.length() + place.y.length()) * 0.5
+
+
+## Returns the name of a profile on the wire; null has one, too.
+func get_profile_name(profile: NavServerProfile) -> String:
+	return WorldState.DEFAULT_PROFILE if profile == null else _world.name_profile(profile)
 
 
 func _on_setting_changed() -> void:

@@ -2,6 +2,7 @@ extends RefCounted
 ## What finds paths: the sidecar or the engine's own AStarGrid2D. Nothing here waits.
 
 const AgentBatch := preload("agent_batch.gd")
+const RequestMessage := preload("message.gd")
 const PathJob := preload("path_job.gd")
 const ReachableJob := preload("reachable_job.gd")
 const WorldState := preload("world_state.gd")
@@ -48,6 +49,12 @@ func find_batch(_batch: AgentBatch) -> void:
 ## Takes a question for all cells within reach.
 func find_reachable(_job: ReachableJob) -> void:
 	pass
+
+
+## Sends a message of the protocol; false where there is nobody to send it to. The reply goes to
+## [param handler], unless another backend takes over before it comes.
+func send_message(_message: RequestMessage, _handler: Callable) -> bool:
+	return false
 
 
 ## Asks for a job to end soon; it is answered all the same.

@@ -175,6 +175,11 @@ func find_reachable(job: ReachableJob) -> void:
 	_reachable[_requests.send(message, _take_reachable)] = job
 
 
+func send_message(message: Message, handler: Callable) -> bool:
+	_requests.send(message, handler)
+	return true
+
+
 func cancel(job: PathJob) -> void:
 	if job in _places:
 		_note_cancelled(_places[job].x, _places[job].y)

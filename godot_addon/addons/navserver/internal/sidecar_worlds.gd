@@ -105,10 +105,10 @@ func _put(copy: WorldState, world: WorldState) -> void:
 		# Whatever it is, its reply says that all before it is done.
 		var info: Message = Message.new("world_info")
 		info.header["world"] = world.name
-		_requests.send(info, _take_ready.bind(world))
+		_requests.send(info, _take_ready.bind(world, copy.put_serial))
 	else:
 		var made: Message = _make_edit(world, copy.edit_cells, copy.edit_classes, copy.edit_scales)
-		_requests.send(made, _take_ready.bind(world))
+		_requests.send(made, _take_ready.bind(world, copy.put_serial))
 
 
 func _make_world(copy: WorldState) -> Message:
@@ -195,10 +195,11 @@ func _take_reply(reply: Message, world: WorldState) -> void:
 		world.refused.emit(SidecarRequests.say_error(reply))
 
 
-func _take_ready(reply: Message, world: WorldState) -> void:
+func _take_ready(reply: Message, world: WorldState, serial: int) -> void:
 	if reply.get_text("status") == "error":
 		world.refused.emit(SidecarRequests.say_error(reply))
 	else:
+		world.ready_serial = serial
 		world.arrived.emit(reply.get_integer("version"))
 
 

@@ -50,6 +50,10 @@ var edit_classes: PackedByteArray = PackedByteArray()
 var edit_scales: PackedFloat32Array = PackedFloat32Array()
 ## Cost of each class by the profile's name.
 var profiles: Dictionary[String, PackedFloat32Array] = {}
+## Counts how often the world was handed over or dropped.
+var put_serial: int = 0
+## The [member put_serial] that the sidecar has; movers of an earlier one are gone.
+var ready_serial: int = 0
 
 
 ## Makes a world with a name of its own.
@@ -74,4 +78,10 @@ func copy() -> WorldState:
 	made.edit_classes = edit_classes
 	made.edit_scales = edit_scales
 	made.profiles = profiles.duplicate()
+	made.put_serial = put_serial
 	return made
+
+
+## Tells whether the sidecar has the world as it was handed over last.
+func is_at_sidecar() -> bool:
+	return is_read and put_serial > 0 and ready_serial == put_serial

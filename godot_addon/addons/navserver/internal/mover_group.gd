@@ -1,0 +1,460 @@
+extends RefCounted
+## The movers that one node owns, under ids that outlive the sidecar.
+##
+## What a unit is and where it was sent stands here, so that another sidecar can take over. Until
+## the sidecar has answered for a new unit, orders change only what stands here.
+
+## Units have come to their goals, or as near as there was room.
+signal arrived(ids: PackedInt64Array)
+## Units cannot get on; the reasons are numbers of the protocol's stuck reasons.
+signal stuck(ids: PackedInt64Array, reasons: PackedByteArray)
+## There is a new [member view].
+signal viewed
+
+const Message := preload("message.gd")
+const MoverTable := preload("mover_table.gd")
+const MoverView := preload("mover_view.gd")
+
+# The protocol's event kinds.
+const _ARRIVED: int = 0
+const _ARRIVED_CROWD_FULL: int = 1
+const _STUCK: int = 4
+const _UNREACHABLE: int = 3
+
+## Where its movers are moved; null outside the tree.
+var table: MoverTable = null
+## The node whose movers they are.
+var node: Node
+## What is wanted of each mover beside handle, position and state.
+var columns: PackedStringArray = PackedStringArray()
+## Only movers inside are told of; an empty one is everywhere. In the map's coordinates.
+var area: Rect2 = Rect2()
+## What was told last; null while there is nothing.
+var view: MoverView = null
+## The one before.
+var view_before: MoverView = null
+
+var _units: Dictionary[int, Unit] = {}
+var _ids: Dictionary[int, int] = {}
+var _next_id: int = 1
+# The last view of all units, however many of them are looked at.
+var _whole: MoverView = null
+# Ids and rows of the view, made where somebody asks.
+var _listed_ids: PackedInt64Array = PackedInt64Array()
+var _listed_rows: PackedInt32Array = PackedInt32Array()
+var _listed_handles: PackedInt64Array = PackedInt64Array()
+var _is_listed: bool = false
+
+
+## Makes a group of a node.
+func _init(the_node: Node) -> void:
+	node = the_node
+
+
+## Adds units that are alike; returns their ids, in order.
+func add(points: PackedVector2Array, kind: Kind) -> PackedInt64Array:
+	var ids: PackedInt64Array = PackedInt64Array()
+	ids.resize(points.size())
+	for index: int in points.size():
+		var unit: Unit = Unit.new()
+		unit.kind = kind
+		unit.position = kind.find_room.call(points[index])
+		ids[index] = _next_id
+		_units[_next_id] = unit
+		_next_id += 1
+	if _is_live():
+		_send_units(ids)
+	else:
+		view = null
+	return ids
+
+
+## Takes units out; ids that are not there are passed over.
+func remove(ids: PackedInt64Array) -> void:
+	var handles: PackedInt64Array = _handles_of(ids)
+	for id: int in ids:
+		if id in _units:
+			_ids.erase(_units[id].handle)
+			_units.erase(id)
+	_is_listed = false
+	if not _is_live():
+		view = null
+	_send_handles("movers_remove", handles)
+
+
+## Takes all units out.
+func clear() -> void:
+	remove(get_ids())
+
+
+## Sends units to goals: one for all, or one for each.
+func order(ids: PackedInt64Array, goals: PackedVector2Array, spread: bool) -> void:
+	for index: int in ids.size():
+		var unit: Unit = _units.get(ids[index])
+		if unit != null:
+			unit.has_goal = true
+			unit.goal = goals[0 if goals.size() == 1 else index]
+			unit.spread = spread
+	if _is_live():
+		_send_orders(ids, spread)
+
+
+## Lets units stand where they are.
+func stop(ids: PackedInt64Array) -> void:
+	for id: int in ids:
+		if id in _units:
+			_units[id].has_goal = false
+	_send_handles("movers_stop", _handles_of(ids))
+
+
+## Puts units somewhere else.
+func place(ids: PackedInt64Array, points: PackedVector2Array) -> void:
+	var handles: PackedInt64Array = PackedInt64Array()
+	var placed: PackedVector2Array = PackedVector2Array()
+	for index: int in ids.size():
+		var unit: Unit = _units.get(ids[index])
+		if unit == null:
+			continue
+		unit.position = points[index]
+		if unit.handle != 0:
+			handles.append(unit.handle)
+			placed.append(points[index])
+	if handles.is_empty() or not _is_live():
+		view = null if not _is_live() else view
+		return
+	var message: Message = Message.new("movers_set")
+	message.header["space"] = "world"
+	_add_handles(message, handles)
+	message.add_array("positions", "f32", "%dx2" % placed.size(), placed.to_byte_array())
+	table.ask(message)
+
+
+## Makes units another kind: other speed, body or manners; who they walk as stays.
+func change(ids: PackedInt64Array, kind: Kind) -> void:
+	for id: int in ids:
+		if id in _units:
+			_units[id].kind = kind
+	var handles: PackedInt64Array = _handles_of(ids)
+	if handles.is_empty() or not _is_live():
+		return
+	var message: Message = Message.new("movers_set")
+	_add_handles(message, handles)
+	message.header.merge(kind.properties)
+	table.ask(message)
+
+
+## Returns all ids, told of or not.
+func get_ids() -> PackedInt64Array:
+	return PackedInt64Array(_units.keys())
+
+
+## Returns how many units there are.
+func get_count() -> int:
+	return _units.size()
+
+
+## Tells whether a unit is there.
+func has(id: int) -> bool:
+	return id in _units
+
+
+## Returns the ids of the units told of last.
+func list_ids() -> PackedInt64Array:
+	_list()
+	return _listed_ids
+
+
+## Returns the positions of the units told of last, in the order of their ids.
+func list_positions() -> PackedVector2Array:
+	_list()
+	if view == null:
+		return PackedVector2Array()
+	if _listed_rows.is_empty():
+		return view.positions
+	var points: PackedVector2Array = PackedVector2Array()
+	points.resize(_listed_rows.size())
+	for index: int in _listed_rows.size():
+		points[index] = view.positions[_listed_rows[index]]
+	return points
+
+
+## Returns what the units told of last do, in the order of their ids.
+func list_states() -> PackedByteArray:
+	_list()
+	if view == null:
+		return PackedByteArray()
+	if _listed_rows.is_empty():
+		return view.states
+	var states: PackedByteArray = PackedByteArray()
+	for row: int in _listed_rows:
+		states.append(view.states[row])
+	return states
+
+
+## Returns where a unit was when it was told of last.
+func get_position_of(id: int) -> Vector2:
+	var unit: Unit = _units.get(id)
+	if unit == null:
+		return Vector2(NAN, NAN)
+	for seen: MoverView in [view, _whole] as Array[MoverView]:
+		var row: int = -1 if seen == null or unit.handle == 0 else seen.handles.find(unit.handle)
+		if row >= 0:
+			return seen.positions[row]
+	return unit.position
+
+
+## Tells whether a mover is one of these.
+func owns(handle: int) -> bool:
+	return handle in _ids
+
+
+## Tells whether its movers have to be moved now.
+func is_active() -> bool:
+	return not _units.is_empty() and node.is_inside_tree() and node.can_process()
+
+
+## Returns what is wanted of each mover.
+func get_columns() -> PackedStringArray:
+	return columns
+
+
+## Returns where movers have to be told of.
+func get_area() -> Rect2:
+	return area
+
+
+## Brings things up to date before a step.
+func prepare() -> void:
+	pass
+
+
+## Makes the movers at a sidecar that knows none of them.
+func make() -> void:
+	if not _units.is_empty():
+		_send_units(get_ids())
+
+
+## Takes note that the movers are gone; the units stay where they were seen last.
+func forget() -> void:
+	_keep_positions(_whole)
+	_keep_positions(view)
+	for id: int in _units:
+		_units[id].handle = 0
+	_ids.clear()
+	_whole = null
+	if not _units.is_empty():
+		look_still()
+
+
+## Removes the movers, not the units.
+func unmake() -> void:
+	_send_handles("movers_remove", PackedInt64Array(_ids.keys()))
+	forget()
+
+
+## Takes what a step has come to.
+func take_view(next: MoverView) -> void:
+	view_before = view if view != null and view.transforms.size() > 0 else next
+	view = next
+	if next.is_whole:
+		_whole = next
+	_is_listed = false
+	viewed.emit()
+
+
+## Takes what has happened, to movers of others as well.
+func take_events(
+	handles: PackedInt64Array, kinds: PackedByteArray, reasons: PackedByteArray
+) -> void:
+	var come: PackedInt64Array = PackedInt64Array()
+	var held: PackedInt64Array = PackedInt64Array()
+	var why: PackedByteArray = PackedByteArray()
+	for index: int in handles.size():
+		var id: int = _ids.get(handles[index], 0)
+		if id == 0:
+			continue
+		if kinds[index] == _ARRIVED or kinds[index] == _ARRIVED_CROWD_FULL:
+			_units[id].has_goal = false
+			come.append(id)
+		elif kinds[index] == _STUCK:
+			if reasons[index] == _UNREACHABLE:
+				_units[id].has_goal = false
+			held.append(id)
+			why.append(reasons[index])
+	if not come.is_empty():
+		arrived.emit(come)
+	if not held.is_empty():
+		stuck.emit(held, why)
+
+
+## Makes a view of units that nobody moves.
+func look_still() -> void:
+	var still: MoverView = MoverView.new()
+	for id: int in _units:
+		var point: Vector2 = _units[id].position
+		# Ids stand for handles, which these do not have.
+		still.handles.append(id)
+		still.positions.append(point)
+		still.states.append(1)
+		still.transforms.append_array([1.0, 0.0, 0.0, point.x, 0.0, 1.0, 0.0, point.y])
+	view = still
+	view_before = still
+	_listed_ids = still.handles
+	_listed_rows = PackedInt32Array()
+	_listed_handles = PackedInt64Array()
+	_is_listed = true
+	viewed.emit()
+
+
+func _is_live() -> bool:
+	return table != null and table.is_live()
+
+
+func _keep_positions(seen: MoverView) -> void:
+	if seen == null:
+		return
+	for row: int in seen.handles.size():
+		var id: int = _ids.get(seen.handles[row], 0)
+		if id in _units:
+			_units[id].position = seen.positions[row]
+
+
+func _list() -> void:
+	if _is_listed or view == null:
+		if view == null:
+			_listed_ids = PackedInt64Array()
+			_listed_rows = PackedInt32Array()
+		return
+	_is_listed = true
+	if view.handles == _listed_handles and _listed_ids.size() == view.handles.size():
+		# The units are those of the last list, unless some of them were removed since.
+		if _listed_ids.size() == _units.size() or _listed_rows.is_empty() and _are_all_there():
+			return
+	_listed_handles = view.handles
+	_listed_ids = PackedInt64Array()
+	_listed_rows = PackedInt32Array()
+	for row: int in view.handles.size():
+		var id: int = _ids.get(view.handles[row], 0)
+		if id != 0:
+			_listed_ids.append(id)
+			_listed_rows.append(row)
+	if _listed_ids.size() == view.handles.size():
+		_listed_rows = PackedInt32Array()
+
+
+func _are_all_there() -> bool:
+	for id: int in _listed_ids:
+		if id not in _units:
+			return false
+	return true
+
+
+func _handles_of(ids: PackedInt64Array) -> PackedInt64Array:
+	var handles: PackedInt64Array = PackedInt64Array()
+	for id: int in ids:
+		var unit: Unit = _units.get(id)
+		if unit != null and unit.handle != 0:
+			handles.append(unit.handle)
+	return handles
+
+
+func _send_handles(type: String, handles: PackedInt64Array) -> void:
+	if handles.is_empty() or not _is_live():
+		return
+	var message: Message = Message.new(type)
+	_add_handles(message, handles)
+	table.ask(message)
+
+
+static func _add_handles(message: Message, handles: PackedInt64Array) -> void:
+	message.add_array("handles", "i64", str(handles.size()), handles.to_byte_array())
+
+
+func _send_units(ids: PackedInt64Array) -> void:
+	var by_kind: Dictionary[Kind, PackedInt64Array] = {}
+	for id: int in ids:
+		var kind: Kind = _units[id].kind
+		if kind not in by_kind:
+			by_kind[kind] = PackedInt64Array()
+		by_kind[kind].append(id)
+	for kind: Kind in by_kind:
+		var points: PackedVector2Array = PackedVector2Array()
+		for id: int in by_kind[kind]:
+			# The map may have changed since it was there.
+			_units[id].position = kind.find_room.call(_units[id].position)
+			points.append(_units[id].position)
+		var message: Message = Message.new("movers_add")
+		message.header["space"] = "world"
+		message.header.merge(kind.properties)
+		var movement: Dictionary = kind.movement.call()
+		message.header.merge(movement)
+		message.add_array("positions", "f32", "%dx2" % points.size(), points.to_byte_array())
+		table.ask(message, _take_handles.bind(by_kind[kind]))
+
+
+func _take_handles(reply: Message, ids: PackedInt64Array) -> void:
+	var handles: PackedInt64Array = reply.get_bytes("handles", "i64").to_int64_array()
+	if handles.size() != ids.size():
+		return
+	var gone: PackedInt64Array = PackedInt64Array()
+	var sent: PackedInt64Array = PackedInt64Array()
+	for index: int in ids.size():
+		var unit: Unit = _units.get(ids[index])
+		if unit == null:
+			gone.append(handles[index])
+			continue
+		unit.handle = handles[index]
+		_ids[unit.handle] = ids[index]
+		if unit.has_goal:
+			sent.append(ids[index])
+	_is_listed = false
+	_send_handles("movers_remove", gone)
+	for spread: bool in [true, false]:
+		_send_orders(sent, spread)
+
+
+## Sends those of the units to their goals that the sidecar knows and that spread so.
+func _send_orders(ids: PackedInt64Array, spread: bool) -> void:
+	var handles: PackedInt64Array = PackedInt64Array()
+	var goals: PackedVector2Array = PackedVector2Array()
+	for id: int in ids:
+		var unit: Unit = _units.get(id)
+		if unit != null and unit.handle != 0 and unit.has_goal and unit.spread == spread:
+			handles.append(unit.handle)
+			goals.append(unit.goal)
+	if handles.is_empty():
+		return
+	if goals.count(goals[0]) == goals.size():
+		goals.resize(1)
+	var message: Message = Message.new("movers_order")
+	message.header["space"] = "world"
+	message.header["spread"] = spread
+	_add_handles(message, handles)
+	message.add_array("goals", "f32", "%dx2" % goals.size(), goals.to_byte_array())
+	table.ask(message)
+
+
+## What units that were added together are to the sidecar.
+class Kind:
+	extends RefCounted
+
+	## Fields of movers_add and movers_set.
+	var properties: Dictionary = {}
+	## Returns the fields of movers_add that say what blocks them.
+	var movement: Callable
+	## Returns where a unit can stand, at a position or near it.
+	var find_room: Callable
+
+
+## One unit.
+class Unit:
+	extends RefCounted
+
+	## Names it to the sidecar; 0 as long as it has not answered.
+	var handle: int = 0
+	var kind: Kind = null
+	## Where it was added, placed, or seen before its sidecar was lost; in the map's coordinates.
+	var position: Vector2 = Vector2.ZERO
+	var goal: Vector2 = Vector2.ZERO
+	var has_goal: bool = false
+	var spread: bool = true

@@ -1,0 +1,233 @@
+extends RefCounted
+## The movers of one world at the sidecar, which all crowds and agents on a map share.
+##
+## One step a physics frame is asked for, so that movers pause, slow down and hurry with the game.
+## Where the sidecar falls behind, steps grow longer and then are left out; nothing waits.
+
+const Message := preload("message.gd")
+const MoverGroup := preload("mover_group.gd")
+const MoverView := preload("mover_view.gd")
+const WorldState := preload("world_state.gd")
+
+## The message that a sidecar with movers takes.
+const CAPABILITY: String = "movers_step"
+
+# So many steps may be on their way.
+const _WINDOW: int = 3
+# A game that stalls is not followed by a leap.
+const _LONGEST_STEP: float = 0.1
+# Every so many steps those outside the area are told as well.
+const _WHOLE_EVERY: int = 30
+
+## The world they walk in.
+var world: WorldState
+## Seconds that the sidecar was given to step.
+var stepped_seconds: float = 0.0
+## Steps asked for and not answered yet.
+var in_flight: int = 0
+## Steps that were answered.
+var answered: int = 0
+## Microseconds of this thread that the last frame's movers took.
+var script_usec: int = 0
+
+var _ask_sidecar: Callable
+var _get_capabilities: Callable
+var _send_edits: Callable
+var _groups: Array[MoverGroup] = []
+# The serial of the world that the movers were made in; -1 while there are none.
+var _serial: int = -1
+var _owed: float = 0.0
+var _sent: int = 0
+var _told: String = ""
+# Who the rows of the last view belonged to, for views of the same rows.
+var _split_handles: PackedInt64Array = PackedInt64Array()
+var _split_runs: Array[PackedInt32Array] = []
+var _usec: int = 0
+
+
+## Serves a world. [param ask_sidecar] sends a message and takes a handler of the reply; [param
+## get_capabilities] returns what whoever would get it can do, [param send_edits] sends changes of
+## the map that were made before.
+func _init(
+	the_world: WorldState, ask_sidecar: Callable, get_capabilities: Callable, send_edits: Callable
+) -> void:
+	world = the_world
+	_send_edits = send_edits
+	_ask_sidecar = ask_sidecar
+	_get_capabilities = get_capabilities
+
+
+## Takes a group in.
+func add_group(group: MoverGroup) -> void:
+	if group in _groups:
+		return
+	_groups.append(group)
+	_split_handles.clear()
+	group.table = self
+	if is_live():
+		group.make()
+
+
+## Takes a group out, with its movers.
+func drop_group(group: MoverGroup) -> void:
+	if group not in _groups:
+		return
+	group.unmake()
+	group.table = null
+	_groups.erase(group)
+	_split_handles.clear()
+
+
+## Tells whether the sidecar has the movers of this world.
+func is_live() -> bool:
+	return _serial >= 0 and _serial == world.put_serial and world.is_read
+
+
+## Sends a message about the movers; its reply goes to [param handler] if it is no error and the
+## movers are still those.
+func ask(message: Message, handler: Callable = Callable()) -> void:
+	message.header["world"] = world.name
+	# A door that was opened a line before the order is open.
+	_send_edits.call()
+	_ask_sidecar.call(message, _take_reply.bind(_serial, handler))
+
+
+## Steps, if it is time; the connection calls it each physics frame.
+func advance(delta: float) -> void:
+	var began: int = Time.get_ticks_usec()
+	_follow_world()
+	if is_live() and _is_anyone_active():
+		_owed = minf(_owed + delta, _LONGEST_STEP)
+		for group: MoverGroup in _groups:
+			group.prepare()
+		if in_flight < _WINDOW and _owed > 0.0:
+			_send_step()
+	script_usec = _usec + Time.get_ticks_usec() - began
+	_usec = 0
+
+
+func _follow_world() -> void:
+	if is_live():
+		return
+	if _serial >= 0:
+		_serial = -1
+		for group: MoverGroup in _groups:
+			group.forget()
+	if _groups.is_empty() or not world.is_at_sidecar():
+		return
+	var capabilities: PackedStringArray = _get_capabilities.call()
+	if CAPABILITY not in capabilities:
+		return
+	_serial = world.put_serial
+	in_flight = 0
+	_owed = 0.0
+	for group: MoverGroup in _groups:
+		group.make()
+
+
+func _is_anyone_active() -> bool:
+	for group: MoverGroup in _groups:
+		if group.is_active():
+			return true
+	return false
+
+
+func _send_step() -> void:
+	var message: Message = Message.new("movers_step")
+	message.header["dt"] = _owed
+	message.header["space"] = "world"
+	var columns: Array[String] = ["handles", "positions", "states"]
+	var area: Rect2 = Rect2()
+	var is_whole: bool = _sent % _WHOLE_EVERY == 0
+	for group: MoverGroup in _groups:
+		for column: String in group.get_columns():
+			if column not in columns:
+				columns.append(column)
+		var wanted: Rect2 = group.get_area()
+		is_whole = is_whole or not wanted.has_area()
+		area = area.merge(wanted) if area.has_area() else wanted
+	message.header["columns"] = columns
+	if not is_whole:
+		message.header["area"] = [area.position.x, area.position.y, area.end.x, area.end.y]
+	stepped_seconds += _owed
+	_owed = 0.0
+	_sent += 1
+	in_flight += 1
+	ask(message, _take_step.bind(is_whole))
+
+
+func _take_reply(reply: Message, serial: int, handler: Callable) -> void:
+	if serial != _serial or serial != world.put_serial:
+		return
+	var began: int = Time.get_ticks_usec()
+	if reply.get_type() == "movers_step":
+		in_flight -= 1
+	match reply.get_text("status"):
+		"ok":
+			if handler.is_valid():
+				handler.call(reply)
+		"error":
+			_complain(reply)
+	_usec += Time.get_ticks_usec() - began
+
+
+func _complain(reply: Message) -> void:
+	var said: String = (
+		"navserver: %s: %s %s %s; %s"
+		% [
+			reply.get_type(),
+			reply.get_text("field"),
+			reply.get_text("value"),
+			reply.get_text("problem"),
+			reply.get_text("remedy"),
+		]
+	)
+	# What goes wrong each frame is told once.
+	if said != _told:
+		_told = said
+		push_error(said)
+
+
+func _take_step(reply: Message, is_whole: bool) -> void:
+	answered += 1
+	var view: MoverView = MoverView.new()
+	if not view.read(reply):
+		push_error("navserver: movers_step: arrays differ in length; update addon or sidecar")
+		return
+	view.is_whole = is_whole
+	if _groups.size() == 1:
+		_groups[0].take_view(view)
+	else:
+		_split(view)
+		for index: int in _groups.size():
+			_groups[index].take_view(view.pick(_split_runs[index]))
+	if reply.has_array("event_handles", "i64"):
+		_hand_events_on(reply)
+
+
+## Finds out whose rows are whose, unless they are those of the last view.
+func _split(view: MoverView) -> void:
+	if view.handles == _split_handles and _split_runs.size() == _groups.size():
+		return
+	_split_handles = view.handles
+	_split_runs.clear()
+	for group: MoverGroup in _groups:
+		var runs: PackedInt32Array = PackedInt32Array()
+		var is_open: bool = false
+		for row: int in view.handles.size():
+			if group.owns(view.handles[row]) != is_open:
+				is_open = not is_open
+				runs.append(row)
+		if is_open:
+			runs.append(view.handles.size())
+		_split_runs.append(runs)
+
+
+func _hand_events_on(reply: Message) -> void:
+	var handles: PackedInt64Array = reply.get_bytes("event_handles", "i64").to_int64_array()
+	var kinds: PackedByteArray = reply.get_bytes("event_kinds")
+	var reasons: PackedByteArray = reply.get_bytes("event_reasons")
+	if kinds.size() != handles.size() or reasons.size() != handles.size():
+		return
+	for group: MoverGroup in _groups.duplicate():
+		group.take_events(handles, kinds, reasons)

@@ -1,0 +1,107 @@
+extends "test_case.gd"
+## Crowds where there is no sidecar, and views.
+
+const MoverView := preload("../addons/navserver/internal/mover_view.gd")
+const Message := preload("../addons/navserver/internal/message.gd")
+
+
+func _view_of(handles: Array) -> MoverView:
+	var view: MoverView = MoverView.new()
+	view.handles = PackedInt64Array(handles)
+	for handle: int in view.handles:
+		view.positions.append(Vector2(handle, 0.0))
+		view.states.append(1)
+		for index: int in MoverView.INSTANCE_SIZE:
+			view.transforms.append(handle + index * 0.1)
+	return view
+
+
+func _firsts_of(transforms: PackedFloat32Array) -> Array[int]:
+	var firsts: Array[int] = []
+	for at: int in range(0, transforms.size(), MoverView.INSTANCE_SIZE):
+		firsts.append(roundi(transforms[at]))
+	return firsts
+
+
+func _make_crowd() -> NavServerCrowd2D:
+	var map: NavServerMap2D = NavServerMap2D.new()
+	map.region = Rect2i(0, 0, 8, 8)
+	map.set_point_solid(Vector2i(3, 3))
+	add_node(map)
+	var crowd: NavServerCrowd2D = NavServerCrowd2D.new()
+	map.add_child(crowd)
+	return crowd
+
+
+func test_units_stand_still_and_one_is_told_why() -> void:
+	expect_errors(1)
+	var crowd: NavServerCrowd2D = _make_crowd()
+	check(not NavServer.get_capabilities().has("movers_step"))
+	var ids: PackedInt64Array = crowd.spawn([Vector2(8, 8), Vector2(40, 8)])
+	crowd.order(ids, Vector2(100, 100))
+	for frame: int in 5:
+		await tree.physics_frame
+	check(not crowd.is_available())
+	check_equal(crowd.get_unit_ids(), ids)
+	check_equal(crowd.get_positions(), PackedVector2Array([Vector2(8, 8), Vector2(40, 8)]))
+	var drawn: MultiMeshInstance2D = crowd.get_child(0, true)
+	check_equal(drawn.multimesh.visible_instance_count, 2)
+	crowd.teleport(ids.slice(1), [Vector2(8, 40)])
+	crowd.remove(ids.slice(0, 1))
+	await tree.physics_frame
+	await tree.physics_frame
+	check_equal(crowd.get_positions(), PackedVector2Array([Vector2(8, 40)]))
+	check_equal(crowd.get_units_in(Rect2(0, 32, 16, 16)), ids.slice(1))
+
+
+func test_mistakes_are_named() -> void:
+	expect_errors(4)
+	var crowd: NavServerCrowd2D = _make_crowd()
+	check_equal(crowd.spawn([Vector2.ZERO], {"sped": 1.0}).size(), 0)
+	crowd.order_each([1, 2], [Vector2.ZERO])
+	crowd.teleport([1], [])
+	var lost: NavServerCrowd2D = NavServerCrowd2D.new()
+	check_equal(lost.spawn([Vector2.ZERO]).size(), 0)
+	lost.free()
+
+
+func test_earlier_transforms_in_the_order_of_now() -> void:
+	var before: MoverView = _view_of([1, 2, 3, 4, 5, 6, 7])
+	for now: Array in [
+		[1, 2, 3, 4, 5, 6, 7],
+		[2, 3, 4, 5, 6, 7],
+		[1, 2, 4, 7, 8],
+		[9, 1, 2, 10, 3, 7],
+		[],
+		[8, 9],
+		[7]
+	]:
+		check_equal(
+			_firsts_of(_view_of(now).transforms_in(before)), Array(now, TYPE_INT, &"", null)
+		)
+	var moved: MoverView = _view_of([2, 9])
+	moved.transforms[0] = 20.0
+	moved.transforms[MoverView.INSTANCE_SIZE] = 90.0
+	check_equal(_firsts_of(moved.transforms_in(before)), [2, 90] as Array[int])
+
+
+func test_runs_of_a_view() -> void:
+	var picked: MoverView = _view_of([1, 2, 3, 4, 5]).pick([0, 2, 4, 5])
+	check_equal(picked.handles, PackedInt64Array([1, 2, 5]))
+	check_equal(_firsts_of(picked.transforms), [1, 2, 5] as Array[int])
+	check_equal(picked.positions[2], Vector2(5, 0))
+
+
+func test_arrays_of_different_lengths_are_nothing() -> void:
+	var reply: Message = Message.new("movers_step")
+	reply.add_array("handles", "i64", "2", PackedInt64Array([1, 2]).to_byte_array())
+	reply.add_array("positions", "f32", "1x2", PackedVector2Array([Vector2.ONE]).to_byte_array())
+	reply.add_array("states", "u8", "2", [1, 1])
+	var view: MoverView = MoverView.new()
+	check(not view.read(reply))
+	check_equal(view.handles.size() + view.positions.size() + view.states.size(), 0)
+	reply.add_array(
+		"positions", "f32", "2x2", PackedVector2Array([Vector2.ONE, Vector2.ZERO]).to_byte_array()
+	)
+	check(view.read(reply))
+	check_equal(view.positions[0], Vector2.ONE)
