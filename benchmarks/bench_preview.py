@@ -67,7 +67,7 @@ def run_editor(program: Path, quick: bool) -> dict[str, float]:
         command = [str(program), "--path", str(folder)]
         if os.environ.get("DISPLAY"):
             command += ["--rendering-driver", "opengl3", "--audio-driver", "Dummy"]
-            command += ["--resolution", "1600x1000"]
+            command += ["--resolution", "1024x640"]
         else:
             command.append("--headless")
         told: dict[str, Any] = {

@@ -227,8 +227,8 @@ func _send_changes() -> void:
 func _renew() -> void:
 	for request: PreviewRequest in _requests:
 		request.renew()
-	_inspector.renew()
 	_describe_hovered()
+	_inspector.renew()
 
 
 ## Waits a moment for answers that come at once, so that they are drawn in this frame.

@@ -215,8 +215,8 @@ func _draw_path(cells: PackedInt32Array, color: Color, width: float, is_dashed: 
 	if points.size() < 2:
 		return
 	if not is_dashed:
-		_lines.draw_polyline(points, Color(0, 0, 0, 0.5), width + 2.0, true)
-		_lines.draw_polyline(points, color, width, true)
+		_lines.draw_polyline(points, Color(0, 0, 0, 0.5), width + 2.0)
+		_lines.draw_polyline(points, color, width)
 		return
 	for index: int in range(0, points.size() - 1):
 		_lines.draw_dashed_line(points[index], points[index + 1], color, width, 6.0)
