@@ -57,7 +57,7 @@ from navserver.search.path_kernels import (
     find_paths_,
     finish_,
 )
-from navserver.search.results import PathResult, ResultRow
+from navserver.search.results import PathResult
 from navserver.search.scratch import empty_scratch, grown_scratch, scratch_with
 from navserver.search.validation import (
     UNLIMITED,
@@ -539,27 +539,24 @@ class AStar:
     def _result(
         self, start: tuple[int, int], goal: tuple[int, int], map_version: int
     ) -> PathResult:
-        """Return row 0 of the outputs."""
+        """Return row 0 of the outputs, in the order of `ResultRow`."""
         summary, totals, cells = self._row_views
         status, detail, _, count, expanded, generated, reopened, peak = summary.tolist()
         cost, length = totals.tolist()
-        # `_make`, since to pass so many arguments takes longer than to make the tuple.
-        row = ResultRow._make(
-            (
-                status,
-                detail,
-                start,
-                goal,
-                cells[:count].copy(),
-                cost,
-                length,
-                self.suboptimality,
-                expanded,
-                generated,
-                reopened,
-                peak,
-                map_version,
-            )
+        row = (
+            status,
+            detail,
+            start,
+            goal,
+            cells[:count].copy(),
+            cost,
+            length,
+            self.suboptimality,
+            expanded,
+            generated,
+            reopened,
+            peak,
+            map_version,
         )
         return PathResult(row)
 

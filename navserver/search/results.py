@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,15 +38,22 @@ class PathResult:
 
     Parameters
     ----------
-    row : ResultRow
-        What it tells. It is brought into form when asked for: that would take longer than a
-        short search.
+    row : tuple
+        The values of a `ResultRow`, which is made when they are asked for: that takes as long as
+        some searches.
     """
 
-    __slots__ = ("_row",)
+    __slots__ = ("_values",)
 
-    def __init__(self, row: ResultRow) -> None:
-        self._row = row
+    def __init__(self, row: tuple[Any, ...]) -> None:
+        self._values = row
+
+    @property
+    def _row(self) -> ResultRow:
+        values = self._values
+        if not isinstance(values, ResultRow):
+            values = self._values = ResultRow._make(values)
+        return values
 
     def __repr__(self) -> str:
         """Return status, ends, cost and number of cells."""
