@@ -58,7 +58,7 @@ def kept_running(connection_file: Path) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("name", ["test_sidecar", "test_moving_crowd"])
+@pytest.mark.parametrize("name", ["test_sidecar", "test_moving_crowd", "test_demos"])
 def test_live(addon_project: Project, tmp_path: Path, name: str) -> None:
     script = ADDON_PROJECT / "tests" / "live" / f"{name}.gd"
     count = script.read_text(encoding="utf-8").count("\nfunc test_")
