@@ -91,7 +91,13 @@ def query_open_(
 
 
 class Overrides:
-    """The cells that one query changes, in a hash table."""
+    """The cells that one query changes, in a hash table.
+
+    Parameters
+    ----------
+    blocked_cells, ignored_cells : int64 arrays (n,)
+        Flat cells seen as walls, and as walkable; one in both is walkable.
+    """
 
     def __init__(self, blocked_cells: NDArray[np.int64], ignored_cells: NDArray[np.int64]) -> None:
         self.cells = np.unique(np.concatenate([blocked_cells, ignored_cells]))

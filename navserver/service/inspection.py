@@ -69,8 +69,8 @@ def explore(
     max_expansions: int | None = None,
     max_cost: float | None = None,
     allow_partial: bool = False,
-    capacity: int = 0,
     cancel: CancelFlag | None = None,
+    capacity: int = 0,
     **movement: Unpack[MovementOptions],
 ) -> Exploration:
     """Find one path and lay out what the search did, cell by cell.
