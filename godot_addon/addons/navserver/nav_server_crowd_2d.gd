@@ -16,8 +16,7 @@ extends Node2D
 ## [br][br]
 ## A MultiMesh is drawn at one place in the order of nodes. Units that have to be sorted by y among
 ## trees and houses need nodes: set [member draw_units] to false and move a sprite for each unit to
-## [method get_positions], or use [NavServerAgent2D] with [member
-## NavServerAgent2D.avoidance_enabled].
+## [method get_positions].
 
 ## Units have come to their goals, or as near as there was room; once an order.
 signal units_arrived(ids: PackedInt64Array)
