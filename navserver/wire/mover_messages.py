@@ -38,7 +38,7 @@ SPACES = ("cell", "world")
 """What positions are given in."""
 COLUMNS = ("handles", "positions", "velocities", "states", "transforms")
 """What a view of movers may hold."""
-MOVER_STATES = ("free", "idle", "path", "field", "waiting")
+MOVER_STATES = ("free", "idle", "path", "field", "waiting", "steered")
 """What a mover is doing; views tell the index. No view has one that is ``free``."""
 EVENT_KINDS = ("arrived", "arrived_crowd_full", "path_blocked", "repath_wanted", "stuck")
 """What may happen to a mover; events tell the index."""

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from tests.godot_addon.conftest import Project
 
-pytestmark = pytest.mark.godot
+# A game beside a sidecar of interpreted kernels would wait for it.
+pytestmark = [pytest.mark.godot, pytest.mark.slow]
 
 
 @contextmanager

@@ -227,6 +227,8 @@ def test_samples_leave_no_one_between_two_cells_that_send_him_to_each_other(
     assert (np.floor(at + 0.5) == 1).all()
 
 
+# Interpreted kernels warn where compiled ones go on with infinity.
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 def test_costs_beyond_single_precision_are_still_in_reach() -> None:
     grid = Grid([[0, 0, 0, 255, 0]])
     for more in ({}, {"overlays": {"slow": 1.0}}):

@@ -389,15 +389,21 @@ func _send_units(ids: PackedInt64Array) -> void:
 		var movement: Dictionary = kind.movement.call()
 		message.header.merge(movement)
 		message.add_array("positions", "f32", "%dx2" % points.size(), points.to_byte_array())
-		table.ask(message, _take_handles.bind(by_kind[kind]))
+		table.ask(message, _take_handles.bind(by_kind[kind], kind, points))
 
 
-func _take_handles(reply: Message, ids: PackedInt64Array) -> void:
+## Takes the handles of units that were sent so; what has been said of them since is told now.
+func _take_handles(
+	reply: Message, ids: PackedInt64Array, kind: Kind, points: PackedVector2Array
+) -> void:
 	var handles: PackedInt64Array = reply.get_bytes("handles", "i64").to_int64_array()
 	if handles.size() != ids.size():
 		return
 	var gone: PackedInt64Array = PackedInt64Array()
 	var sent: PackedInt64Array = PackedInt64Array()
+	var placed: PackedInt64Array = PackedInt64Array()
+	var places: PackedVector2Array = PackedVector2Array()
+	var changed: Dictionary[Kind, PackedInt64Array] = {}
 	for index: int in ids.size():
 		var unit: Unit = _units.get(ids[index])
 		if unit == null:
@@ -407,8 +413,18 @@ func _take_handles(reply: Message, ids: PackedInt64Array) -> void:
 		_ids[unit.handle] = ids[index]
 		if unit.has_goal:
 			sent.append(ids[index])
+		if unit.position != points[index]:
+			placed.append(ids[index])
+			places.append(unit.position)
+		if unit.kind != kind:
+			if unit.kind not in changed:
+				changed[unit.kind] = PackedInt64Array()
+			changed[unit.kind].append(ids[index])
 	_is_listed = false
 	_send_handles("movers_remove", gone)
+	place(placed, places)
+	for other: Kind in changed:
+		change(changed[other], other)
 	for spread: bool in [true, false]:
 		_send_orders(sent, spread)
 
