@@ -349,6 +349,7 @@ class Server:
         """Answer all that waits, or tell that it will not be answered."""
         open_requests = self._sessions.open_requests
         self._logbook.note("info", "ending", reason=self._end_reason, open=open_requests)
+        owed = sum(1 for session in self._sessions if session.open and session.connection)
         self._sessions.begin_ending()
         end = self._clock() + _DRAIN_SECONDS
         while self._sessions.open_requests and self._clock() < end:
@@ -356,12 +357,19 @@ class Server:
         for session in self._sessions:
             self._scheduler.drop_client(session, self._clock())
         self._turn(0.0)
+        gone = self._router.get_monitor_socket(zmq.EVENT_DISCONNECTED)
         self._sessions.end_all("start it again, or wait until somebody does")
         end = self._clock() + _FLUSH_SECONDS
         self._post.send()
         while self._post.is_holding and self._clock() < end:
             time.sleep(_FIRST_RETRY_SECONDS)
             self._post.send()
+        # A client leaves when it has read the goodbye; a connection that ends before takes with it
+        # what the client has not read.
+        while owed and gone.poll(max(math.ceil((end - self._clock()) * 1e3), 0)):
+            gone.recv_multipart()
+            owed -= 1
+        self._router.disable_monitor()
 
     def close(self) -> None:
         """Give sockets and threads back; `run` does so at its end."""
