@@ -370,6 +370,7 @@ class Server:
             gone.recv_multipart()
             owed -= 1
         self._router.disable_monitor()
+        gone.close()
 
     def close(self) -> None:
         """Give sockets and threads back; `run` does so at its end."""
