@@ -223,11 +223,6 @@ func get_area() -> Rect2:
 	return area
 
 
-## Brings things up to date before a step.
-func prepare() -> void:
-	pass
-
-
 ## Makes the movers at a sidecar that knows none of them.
 func make() -> void:
 	if not _units.is_empty():

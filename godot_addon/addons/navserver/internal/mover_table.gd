@@ -98,8 +98,6 @@ func advance(delta: float) -> void:
 	_follow_world()
 	if is_live() and _is_anyone_active():
 		_owed = minf(_owed + delta, _LONGEST_STEP)
-		for group: MoverGroup in _groups:
-			group.prepare()
 		if in_flight < _WINDOW and _owed > 0.0:
 			_send_step()
 	script_usec = _usec + Time.get_ticks_usec() - began
