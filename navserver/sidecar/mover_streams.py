@@ -37,6 +37,8 @@ class _Stream:
         self.last_tick = -1
         """That of the last state told."""
         self.skipped = 0
+        self.last_skipped = -1
+        """The tick of the state skipped last; it may be told all the same once there is room."""
         self.lost = 0
         self.is_waiting = False
         """Whether there is something newer than what could be told."""
@@ -208,7 +210,9 @@ class MoverStreams:
         if not stream.is_due(movers.tick):
             return
         if not stream.has_room:
-            stream.skipped += bool(stream.fields["columns"])
+            if stream.fields["columns"]:
+                stream.skipped += 1
+                stream.last_skipped = movers.tick
             stream.is_waiting = True
             return
         view = view_for(movers, stream.fields)
@@ -217,7 +221,7 @@ class MoverStreams:
             "world": stream.world.name,
             "tick": view.tick,
             "version": view.version,
-            "skipped": stream.skipped,
+            "skipped": stream.skipped - (stream.last_skipped == view.tick),
             "lost_events": stream.lost,
             "truncated": view.truncated,
         }
