@@ -190,7 +190,7 @@ class _BatchCall:
     def _watch_paths(self, group: _Group, reply: BatchReply, is_new: NDArray[np.bool_]) -> None:
         session, movement = self._call.session, group.options.movement
         for place in np.flatnonzero(is_new & (np.diff(reply.offsets) > 0)).tolist():
-            self._watch[group.rows[place]] = self._office.watch(
+            self._watch[group.rows[place]] = self._office.watchers.watch(
                 session, self._world, movement, reply.path(place)
             )
 

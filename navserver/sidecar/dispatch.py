@@ -93,11 +93,11 @@ class Dispatch:
             Whether there was anything.
         """
         office = self._office
-        held = office.take_finished()
+        held = office.aside.take()
         for call in held or ():
             self._carry_out(call)
         is_answered = office.deliver_replies()
-        office.tell_broken_paths()
+        office.watchers.tell_all()
         self._log.hand_on()
         return is_answered or held is not None
 

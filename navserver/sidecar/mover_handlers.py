@@ -125,7 +125,7 @@ class MoverDesk:
         self._streams.end(world)
         if world.has_movers:
             # A step may be under way, and is waited for.
-            self._office.do_aside(world.movers.close, lambda _: ())
+            self._office.aside.do(world.movers.close, lambda _: ())
 
     # Tables
 

@@ -172,7 +172,7 @@ class MoverSteps:
             self._go_on(lockstep)
             return ()
 
-        office.do_aside(work, done)
+        office.aside.do(work, done)
 
     def _end(self, lockstep: _Lockstep, result: Reply | InputError) -> Iterable[Call]:
         office, call = self._office, lockstep.call
@@ -259,7 +259,7 @@ class MoverSteps:
                 self._note(world, outcome.result(), began)
             return office.holds.end(world.name, lets_questions=True)
 
-        office.do_aside(work, done)
+        office.aside.do(work, done)
 
     def _give_up(self, world: World, error: BaseException) -> None:
         """Let movers that cannot be stepped stand: the next step would fail as well."""

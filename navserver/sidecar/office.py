@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from navserver._jit import warm_up
-from navserver.search.movement import Movement
 from navserver.service.requests import Reply as ServiceReply
 from navserver.service.requests import Request as ServiceRequest
 from navserver.service.scheduler import Scheduler
-from navserver.service.watches import PathInvalid
 from navserver.service.world import World, Worlds
 from navserver.sidecar.agents import Agents
+from navserver.sidecar.aside import Aside
 from navserver.sidecar.figures import RequestFigures
 from navserver.sidecar.holds import Holds
 from navserver.sidecar.logbook import Logbook
+from navserver.sidecar.watchers import Watchers
 from navserver.status import InputError, NavserverError
 from navserver.wire.errors import WireError
 from navserver.wire.message import Reply, Request
@@ -33,9 +30,7 @@ from navserver.wire.server_session import ServerSessions, Session
 
 __all__ = ["Call", "Deliver", "Handler", "Office", "Result"]
 
-_THREADS = 2
 _AT_ONCE_SECONDS = 1e-3
-_MOST_WATCHES = (1 << 32) - 1
 
 T = TypeVar("T")
 
@@ -77,29 +72,6 @@ Deliver = Callable[[ServiceReply], None]
 """Takes a reply of the scheduler."""
 
 
-class _Finished(NamedTuple):
-    call: Call
-    finish: Callable[[Any], Result]
-    outcome: Future[Any]
-    seconds: float
-
-
-class _Done(NamedTuple):
-    done: Callable[[Future[Any]], Iterable[Call]]
-    outcome: Future[Any]
-
-
-class _Made(NamedTuple):
-    name: str
-    outcome: Future[list[World]]
-
-
-class _Progress(NamedTuple):
-    done: int
-    total: int
-    doing: str
-
-
 class Office:
     """Where calls are carried out; all its methods belong to the thread that owns the sockets.
 
@@ -114,7 +86,7 @@ class Office:
     clock : callable
         Seconds of the clock that `now` is of.
     wake : callable
-        Called from any thread when work that was done aside has ended.
+        Called from any thread when the office has something to do.
     """
 
     def __init__(
@@ -139,6 +111,10 @@ class Office:
         """Whether a client has asked the server to end."""
         self.agents = Agents()
         """Whose requests are the newest of their agents."""
+        self.aside = Aside(wake)
+        """Where that is done which would hold the sockets up."""
+        self.watchers = Watchers(self.worlds, sessions)
+        """Who watches paths."""
         self.owned: dict[str, Session] = {}
         """The worlds that end with a session."""
         self.holds = Holds()
@@ -154,10 +130,6 @@ class Office:
         self.snapshot_file: Path | None = None
         """Where snapshots are saved, if the server was told."""
         self._at_once_until = 0.0
-        self._watch_numbers: dict[Session, int] = {}
-        self._wake = wake
-        self._aside = ThreadPoolExecutor(_THREADS, thread_name_prefix="navserver-aside")
-        self._events: SimpleQueue[_Finished | _Done | _Made | _Progress] = SimpleQueue()
         self._waiting: dict[tuple[Session, int], tuple[Call, Deliver]] = {}
         self._cancels: dict[tuple[Session, int], Callable[[NDArray[Any] | None], None]] = {}
         self._last_number = 0
@@ -176,12 +148,7 @@ class Office:
         """
         if self.holds.takes(call):
             return
-        try:
-            result = handler(self, call)
-        except InputError as error:
-            result = error
-        except (NavserverError, MemoryError) as error:
-            result = WireError("internal", "type", call.request.message.name, str(error), _REPORT)
+        result = _result_of(call, lambda: handler(self, call))
         if result is not None:
             self.answer(call, result)
 
@@ -307,7 +274,7 @@ class Office:
     @property
     def has_results(self) -> bool:
         """Whether there is anything to be delivered, or done aside."""
-        return self.scheduler.has_replies or not self._events.empty()
+        return self.scheduler.has_replies or self.aside.has_events
 
     def deliver_replies(self) -> bool:
         """Hand on what the scheduler has answered.
@@ -345,88 +312,35 @@ class Office:
         """
         if call.world is not None:
             self.holds.begin(call.world)
-        began = self.clock()
 
-        self._aside.submit(work).add_done_callback(
-            lambda outcome: self._note(_Finished(call, finish, outcome, self.clock() - began))
-        )
+        def timed() -> tuple[T, float]:
+            began = self.clock()
+            return work(), self.clock() - began
 
-    def do_aside(self, work: Callable[[], T], done: Callable[[Future[T]], Iterable[Call]]) -> None:
-        """Do something in another thread.
+        def then(outcome: Future[tuple[T, float]]) -> Iterable[Call]:
+            self._finish(call, outcome, finish)
+            return () if call.world is None else self.holds.end(call.world)
 
-        Parameters
-        ----------
-        work : callable
-            What to do.
-        done : callable
-            Takes the outcome, in the thread that owns the sockets, and returns what has waited
-            for it, to be carried out in this order.
-        """
-        self._aside.submit(work).add_done_callback(lambda outcome: self._note(_Done(done, outcome)))
+        self.aside.do(timed, then)
 
-    def take_finished(self) -> list[Call] | None:
-        """Answer the calls whose work has been done aside.
+    def _finish(
+        self, call: Call, outcome: Future[tuple[T, float]], finish: Callable[[T], Result]
+    ) -> None:
+        seconds = 0.0
 
-        Returns
-        -------
-        list of Call or None
-            What has waited for their worlds, to be carried out in this order; None if nothing
-            has been done.
-        """
-        if self._events.empty():
-            return None
-        held: list[Call] = []
-        while True:
-            try:
-                event = self._events.get_nowait()
-            except Empty:
-                return held
-            if isinstance(event, _Finished):
-                held += self._finish(event)
-            elif isinstance(event, _Done):
-                held += event.done(event.outcome)
-            elif isinstance(event, _Made):
-                held += self._take_world(event)
-            else:
-                self._take_progress(event)
+        def finished() -> Result:
+            nonlocal seconds
+            done, seconds = outcome.result()
+            return finish(done)
 
-    def _note(self, event: _Finished | _Done | _Made | _Progress) -> None:
-        """Hand something to the thread that owns the sockets."""
-        self._events.put(event)
-        self._wake()
-
-    def _take_world(self, made: _Made) -> deque[Call]:
-        error = made.outcome.exception()
-        if error is None:
-            self.logbook.note("info", "world_created", world=made.name)
-        else:
-            self.logbook.note("error", "world_failed", world=made.name, error=str(error))
-        self.coming.discard(made.name)
-        return self.holds.end(made.name)
-
-    def _take_progress(self, progress: _Progress) -> None:
-        self.sessions.warm_up = (progress.done, progress.total)
-        self.is_warm = progress.done == progress.total
-        self.logbook.note("info" if self.is_warm else "debug", "warm_up", **progress._asdict())
-        for session in self.sessions:
-            self.sessions.push(session, "progress", progress._asdict())
-
-    def _finish(self, finished: _Finished) -> deque[Call]:
-        call = finished.call
-        result: Result
-        try:
-            result = finished.finish(finished.outcome.result())
-        except InputError as error:
-            result = error
-        except (NavserverError, MemoryError) as error:
-            result = WireError("internal", "type", call.request.message.name, str(error), _REPORT)
+        result = _result_of(call, finished)
         if isinstance(result, Reply):
             result = result._replace(
-                wait_us=max(self.clock() - call.now - finished.seconds, 0.0) * 1e6,
-                search_us=finished.seconds * 1e6,
+                wait_us=max(self.clock() - call.now - seconds, 0.0) * 1e6,
+                search_us=seconds * 1e6,
             )
+        assert result is not None
         self.answer(call, result)
-        return deque() if call.world is None else self.holds.end(call.world)
 
     def add_world_aside(self, world: World) -> None:
         """Make a world without being asked by a client; calls for it wait until it is there.
@@ -436,10 +350,19 @@ class Office:
         world : World
             One that nobody knows yet.
         """
+
+        def then(made: Future[list[World]]) -> Iterable[Call]:
+            error = made.exception()
+            if error is None:
+                self.logbook.note("info", "world_created", world=world.name)
+            else:
+                self.logbook.note("error", "world_failed", world=world.name, error=str(error))
+            self.coming.discard(world.name)
+            return self.holds.end(world.name)
+
         self.coming.add(world.name)
         self.holds.begin(world.name)
-        made = self._aside.submit(self.worlds.replace, [world])
-        made.add_done_callback(lambda outcome: self._note(_Made(world.name, outcome)))
+        self.aside.do(lambda: self.worlds.replace([world]), then)
 
     def warm_up(self, on_warm: Callable[[], object] = lambda: None) -> None:
         """Compile every kernel in another thread, and tell all sessions how far it is.
@@ -453,20 +376,29 @@ class Office:
         def tell(done: int, total: int, name: str) -> None:
             if done == total:
                 on_warm()
-            self._note(_Progress(done, total, name))
+            self.aside.leave(lambda: self._take_progress(done, total, name))
 
         def compile_all() -> None:
             try:
                 warm_up(tell)
             except Exception as error:  # noqa: BLE001 - what cannot be compiled fails when asked
                 self.logbook.note("error", "warm_up_failed", error=repr(error))
-                self._note(_Progress(1, 1, "failed"))
+                self.aside.leave(lambda: self._take_progress(1, 1, "failed"))
 
         threading.Thread(target=compile_all, name="navserver-warm-up", daemon=True).start()
 
+    def _take_progress(self, done: int, total: int, doing: str) -> Iterable[Call]:
+        self.sessions.warm_up = (done, total)
+        self.is_warm = done == total
+        told = {"done": done, "total": total, "doing": doing}
+        self.logbook.note("info" if self.is_warm else "debug", "warm_up", **told)
+        for session in self.sessions:
+            self.sessions.push(session, "progress", told)
+        return ()
+
     def close(self) -> None:
         """Let the threads end."""
-        self._aside.shutdown(wait=False, cancel_futures=True)
+        self.aside.close()
         for world in self.worlds:
             if world.has_movers:
                 world.movers.close()
@@ -524,76 +456,9 @@ class Office:
         """
         self.owned.pop(world.name, None)
         self.scheduler.drop_world(world, now)
-        self._tell_broken(world)
+        self.watchers.tell(world)
         for leave in self.on_leave:
             leave(world)
-
-    # Watches
-
-    def watch(
-        self, session: Session, world: World, movement: Movement, cells: NDArray[np.int32]
-    ) -> int:
-        """Watch a path for a session.
-
-        Parameters
-        ----------
-        session : Session
-            Who is told.
-        world : World
-            Where.
-        movement : Movement
-            Who walks.
-        cells : int32 array (n, 2)
-            The path.
-
-        Returns
-        -------
-        int
-            What the session calls the watch, from 1.
-
-        Raises
-        ------
-        InputError
-            If that is no path, or too much is watched.
-        """
-        number = self._watch_numbers.get(session, 0) % _MOST_WATCHES + 1
-        world.watch(session, number, movement, cells)
-        self._watch_numbers[session] = number
-        return number
-
-    def unwatch(self, session: Session, watches: Iterable[int]) -> None:
-        """End watches of a session.
-
-        Parameters
-        ----------
-        session : Session
-            Whose.
-        watches : iterable of int
-            Which; others are passed over.
-        """
-        numbers = list(watches)
-        for world in self.worlds:
-            world.watches.remove(session, numbers)
-
-    def tell_broken_paths(self) -> None:
-        """Tell which watched paths edits have broken."""
-        for world in self.worlds:
-            if world.watches.has_broken:
-                self._tell_broken(world)
-
-    def _tell_broken(self, world: World) -> None:
-        by_session: dict[Any, list[PathInvalid]] = {}
-        for broken in world.watches.take():
-            by_session.setdefault(broken.owner, []).append(broken)
-        for session, broken_paths in by_session.items():
-            columns = list(zip(*broken_paths, strict=True))
-            arrays = {
-                "watches": np.array(columns[1], np.uint32),
-                "indices": np.array(columns[3], np.uint32),
-                "reasons": np.array(columns[4], np.uint8),
-            }
-            fields = {"world": world.name, "version": max(columns[2])}
-            self.sessions.push(session, "path_invalid", fields, arrays)
 
     # Sessions
 
@@ -608,9 +473,7 @@ class Office:
             The time.
         """
         self.scheduler.drop_client(session, now)
-        self._watch_numbers.pop(session, None)
-        for world in self.worlds:
-            world.watches.remove_owner(session)
+        self.watchers.forget(session)
         for name in [name for name, owner in self.owned.items() if owner is session]:
             self.holds.when_free(name, partial(self._remove_owned, name, session))
 
@@ -619,4 +482,16 @@ class Office:
             self.remove_world(name, self.clock())
 
 
+R = TypeVar("R", Result, Result | None)
+
 _REPORT = "report it with the server's log: it is a defect"
+
+
+def _result_of(call: Call, work: Callable[[], R]) -> R | InputError:
+    """Return what work for a call returns, or the error that it ends with."""
+    try:
+        return work()
+    except InputError as error:
+        return error
+    except (NavserverError, MemoryError) as error:
+        return WireError("internal", "type", call.request.message.name, str(error), _REPORT)

@@ -138,7 +138,7 @@ def _tell_path(
     fields["cost"], fields["length"] = cost, found.length
     cells = found.cells
     if asked["watch"]:
-        fields["watch"] = office.watch(call.session, world, movement, cells)
+        fields["watch"] = office.watchers.watch(call.session, world, movement, cells)
     if asked["smoothing"] != "none":
         offsets = np.array([0, len(cells)])
         cells, _ = smoothed(world, movement, asked["smoothing"], cells, offsets, version)

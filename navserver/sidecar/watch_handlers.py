@@ -12,12 +12,12 @@ __all__ = ["WATCH_HANDLERS"]
 def _watch(office: Office, call: Call) -> Reply:
     world = office.world_of(call)
     movement = movement_of(world, call.fields)
-    number = office.watch(call.session, world, movement, call.arrays["cells"])
+    number = office.watchers.watch(call.session, world, movement, call.arrays["cells"])
     return Reply("ok", {"watch": number}, {}, world.version)
 
 
 def _unwatch(office: Office, call: Call) -> Reply:
-    office.unwatch(call.session, call.arrays["watches"].tolist())
+    office.watchers.unwatch(call.session, call.arrays["watches"].tolist())
     return Reply("ok", {}, {})
 
 
