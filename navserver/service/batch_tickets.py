@@ -29,7 +29,7 @@ from navserver.service.requests import (
     SearchOptions,
     Used,
 )
-from navserver.service.work import FieldState, FieldUnit, RangeUnit, WorkUnit
+from navserver.service.work import FieldState, RangeUnit, SliceUnit, WorkUnit
 from navserver.service.world import World
 from navserver.status import Detail
 
@@ -494,13 +494,13 @@ class FieldTicket(Pending):
             self.field = FieldState(replica, self.batch.options.movement, goal, starts)
         self.is_at_work = True
         rate = self.world.rates.of_field(self.batch.options)
-        return FieldUnit(self.client, self.field, desk.budget(rate, self.deadline, now))
+        return SliceUnit(self.client, self.field, desk.budget(rate, self.deadline, now))
 
     def end_unit(  # numpydoc ignore=PR01
         self, desk: Desk, unit: WorkUnit, now: float
     ) -> None:
         """Hand the rows to the batch, or wait for the next slice."""
-        unit = cast("FieldUnit", unit)
+        unit = cast("SliceUnit[FieldState]", unit)
         seconds = max(now - unit.started, 0.0)
         self.is_at_work = False
         self.searching += seconds
@@ -511,7 +511,7 @@ class FieldTicket(Pending):
             self._close(desk)
             self.batch.error = unit.error
             self.batch.withdraw(desk, Outcome.FAILED, now)
-        elif unit.field.is_done:
+        elif unit.state.is_done:
             self._close(desk)
             desk.leave(self)
             self.batch.note_field(desk, self, now)

@@ -281,8 +281,8 @@ class PathTicket(Pending):
         if isinstance(unit, BundleUnit):
             self._end_bundle(desk, unit, seconds, now)
             return
-        unit = cast("SliceUnit", unit)
-        job, state = self.job, unit.search
+        unit = cast("SliceUnit[SearchState]", unit)
+        job, state = self.job, unit.state
         job.is_at_work = False
         job.searching += seconds
         job.world.rates.note_slice(job.options, unit.expanded, seconds)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,7 +38,6 @@ from navserver.status import NavserverError
 __all__ = [
     "BundleUnit",
     "FieldState",
-    "FieldUnit",
     "QueryUnit",
     "RangeUnit",
     "SearchState",
@@ -325,51 +324,6 @@ class SearchState:
             self.searcher = None
 
 
-class SliceUnit(WorkUnit):
-    """A slice of a long search.
-
-    Parameters
-    ----------
-    client : hashable
-        Who is charged.
-    search : SearchState
-        The search.
-    budget : int
-        Most expansions.
-    """
-
-    OVERHEAD = 300.0
-
-    def __init__(self, client: Hashable, search: SearchState, budget: int) -> None:
-        super().__init__(client, search.replica, search.cancel)
-        self.search = search
-        self.budget = budget
-        self.before = search.expanded
-
-    def _run(self) -> None:
-        self.search.advance(self.budget)
-
-    @property
-    def expanded(self) -> int:
-        """Expansions of this slice."""
-        return self.search.expanded - self.before
-
-    def work(self, seconds: float) -> float:  # noqa: ARG002
-        """Return the expansions done, with the overhead in the same unit.
-
-        Parameters
-        ----------
-        seconds : float
-            Makes no difference.
-
-        Returns
-        -------
-        float
-            More than 0.
-        """
-        return self.OVERHEAD + self.expanded
-
-
 class FieldState:
     """One search from a goal for many starts, between its slices.
 
@@ -391,7 +345,7 @@ class FieldState:
         self.replica = replica
         self.starts = starts
         self.cancel = CancelFlag()
-        self.cells_spent = 0
+        self.expanded = 0
         """Cells that the search has labelled."""
         self.paths: list[NDArray[np.int64]] = []
         """Flat cells from start to goal, one path a start; empty where there is none."""
@@ -425,7 +379,7 @@ class FieldState:
             self._search.begin(np.array([self._goal]), reverse=True, targets=targets)
         if not self._has_spread:
             self._has_spread = self._search.advance(budget, self.cancel)
-            self.cells_spent = self._search.metrics.expanded
+            self.expanded = self._search.metrics.expanded
             return
         first = len(self.paths)
         for i in range(first, min(first + budget // 100 + 1, self.starts.size)):
@@ -442,37 +396,40 @@ class FieldState:
         return path
 
 
-class FieldUnit(WorkUnit):
-    """A slice of a search that rows of a batch share.
+S = TypeVar("S", SearchState, FieldState)
+
+
+class SliceUnit(WorkUnit, Generic[S]):
+    """A slice of a long search.
 
     Parameters
     ----------
     client : hashable
         Who is charged.
-    field : FieldState
-        The search.
+    state : SearchState or FieldState
+        The search, for one or for rows of a batch that share it.
     budget : int
-        Most cells to label.
+        Most expansions.
     """
 
     OVERHEAD = 300.0
 
-    def __init__(self, client: Hashable, field: FieldState, budget: int) -> None:
-        super().__init__(client, field.replica, field.cancel)
-        self.field = field
+    def __init__(self, client: Hashable, state: S, budget: int) -> None:
+        super().__init__(client, state.replica, state.cancel)
+        self.state: S = state
         self.budget = budget
-        self.before = field.cells_spent
+        self.before = state.expanded
 
     def _run(self) -> None:
-        self.field.advance(self.budget)
+        self.state.advance(self.budget)
 
     @property
     def expanded(self) -> int:
-        """Cells labelled in this slice."""
-        return self.field.cells_spent - self.before
+        """Expansions of this slice."""
+        return self.state.expanded - self.before
 
     def work(self, seconds: float) -> float:  # noqa: ARG002
-        """Return the cells labelled, with the overhead in the same unit.
+        """Return the expansions done, with the overhead in the same unit.
 
         Parameters
         ----------
@@ -482,7 +439,7 @@ class FieldUnit(WorkUnit):
         Returns
         -------
         float
-            More than 0.
+            More than 0; a slice that only read paths counts whole.
         """
         return self.OVERHEAD + (self.expanded or self.budget)
 
