@@ -9,7 +9,7 @@ import pytest
 
 from navserver import __version__
 from navserver.cli import main
-from navserver.commands import path as path_command
+from navserver.commands import path_query
 
 COMMANDS = ("path", "query", "check", "warmup", "demo")
 
@@ -136,6 +136,6 @@ def test_interrupt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(path_command, "find_path", interrupt)
+    monkeypatch.setattr(path_query, "find_path", interrupt)
     assert main(["path", "builtin:rooms"]) == 130
     assert capsys.readouterr().err == ""

@@ -13,7 +13,7 @@ from navserver._jit import warm_up
 from navserver.animation import Film
 from navserver.commands.arguments import as_positive
 from navserver.maps.builtin import BuiltinMap, load_builtin
-from navserver.maps.case import save_case
+from navserver.maps.case_writing import save_case
 from navserver.render import save_picture
 from navserver.search.astar import find_path
 from navserver.search.flow_field import FlowField
