@@ -6,10 +6,16 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 ADDON_PROJECT = CHECKOUT / "godot_addon"
@@ -35,14 +41,55 @@ class Project:
             check=False,
         )
 
-    def run_tests(self, *arguments: str, timeout: float = 240.0) -> int:
-        """Run GDScript tests, all of which have to pass; how many did."""
-        done = self.run("-s", "res://tests/run_tests.gd", "--", *arguments, timeout=timeout)
+    def run_tests(
+        self, *arguments: str, options: tuple[str, ...] = (), timeout: float = 240.0
+    ) -> int:
+        """Run GDScript tests, all of which have to pass; how many did.
+
+        `options` are the engine's.
+        """
+        script = "res://tests/run_tests.gd"
+        done = self.run(*options, "-s", script, "--", *arguments, timeout=timeout)
         ended = re.search(r"^(\d+) passed, (\d+) failed$", done.stdout, re.MULTILINE)
         assert ended is not None, done.stdout
         assert ended[2] == "0", done.stdout
         assert done.returncode == 0, done.stdout
         return int(ended[1])
+
+
+@contextmanager
+def kept_running(connection_file: Path) -> Iterator[None]:
+    """A sidecar that somebody starts again when it ends."""
+    command = [sys.executable, "-m", "navserver", "serve", "--stdin-eof"]
+    ended = threading.Event()
+    running: list[subprocess.Popen[bytes]] = []
+
+    def keep() -> None:
+        while not ended.is_set():
+            with subprocess.Popen(
+                [*command, "--connection-file", str(connection_file)],
+                cwd=CHECKOUT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            ) as server:
+                running[:] = [server]
+                server.wait()
+
+    thread = threading.Thread(target=keep)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        for server in running:
+            server.kill()
+        thread.join()
+
+
+def count_tests(script: Path) -> int:
+    """How many tests a file of GDScript tests has."""
+    return script.read_text(encoding="utf-8").count("\nfunc test_")
 
 
 def import_project(godot: Path, folder: Path) -> Project:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
-import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +11,7 @@ import pytest
 
 from navserver.client import Client
 from navserver.wire.questions import create_world, find_path, set_profile
-from tests.godot_addon.conftest import ADDON_PROJECT, CHECKOUT
+from tests.godot_addon.conftest import ADDON_PROJECT, count_tests, kept_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,45 +24,14 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.godot, pytest.mark.slow]
 
 
-@contextmanager
-def kept_running(connection_file: Path) -> Iterator[None]:
-    """A sidecar that somebody starts again when it ends."""
-    command = [sys.executable, "-m", "navserver", "serve", "--stdin-eof"]
-    ended = threading.Event()
-    running: list[subprocess.Popen[bytes]] = []
-
-    def keep() -> None:
-        while not ended.is_set():
-            with subprocess.Popen(
-                [*command, "--connection-file", str(connection_file)],
-                cwd=CHECKOUT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            ) as server:
-                running[:] = [server]
-                server.wait()
-
-    thread = threading.Thread(target=keep)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        for server in running:
-            server.kill()
-        thread.join()
-
-
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("name", ["test_sidecar", "test_moving_crowd", "test_demos"])
+@pytest.mark.parametrize("name", ["test_sidecar", "test_moving_crowd"])
 def test_live(addon_project: Project, tmp_path: Path, name: str) -> None:
     script = ADDON_PROJECT / "tests" / "live" / f"{name}.gd"
-    count = script.read_text(encoding="utf-8").count("\nfunc test_")
     file = tmp_path / "connection.json"
     with kept_running(file):
         passed = addon_project.run_tests(name, f"file={file}", timeout=600.0)
-    assert passed == count
+    assert passed == count_tests(script)
 
 
 # What the tests' tiles are: ground, a wall, swamp, a fence beside the centre, water, a void; none.
