@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,12 @@ from navserver.search.smoothing import pull_string
 from navserver.status import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from typing_extensions import Unpack
 
 __all__ = [
+    "ARRAYS",
     "LAYERS",
     "MOST_CELLS",
     "CellReport",
@@ -36,6 +39,10 @@ LAYERS = ("classes", "costs", "islands", "clearance")
 """What `map_layer` knows of each cell."""
 
 
+ARRAYS = ("smoothed", "order", "costs")
+"""What `explore` tells beside the path."""
+
+
 MOST_CELLS = 4096
 """Cells that `describe_cells` describes at once."""
 
@@ -46,7 +53,8 @@ class Exploration(NamedTuple):
     result: PathResult
     """Path, cost and status."""
     smoothed: NDArray[np.int32]
-    """int32 array (n, 2): the corners that are left of the path when it is pulled straight."""
+    """int32 array (n, 2): the corners that are left of the path when it is pulled straight; empty
+    if not asked for, as are the arrays below."""
     truncated: bool
     """Whether expansions went unrecorded."""
     position: tuple[int, int]
@@ -71,6 +79,8 @@ def explore(
     allow_partial: bool = False,
     cancel: CancelFlag | None = None,
     capacity: int = 0,
+    arrays: Collection[str] = ARRAYS,
+    step: int = 1,
     **movement: Unpack[MovementOptions],
 ) -> Exploration:
     """Find one path and lay out what the search did, cell by cell.
@@ -85,6 +95,11 @@ def explore(
         As `navserver.search.astar.find_path` takes them.
     capacity : int
         Most expansions to record; 0 records none, and the rectangle is empty.
+    arrays : collection of str
+        Those of `ARRAYS` that are wanted; what is not wanted takes no time.
+    step : int
+        Order and costs have one number for each square of so many cells a side: its first
+        expansion and its least cost.
     **movement
         Keywords of `Movement`.
 
@@ -93,13 +108,23 @@ def explore(
     Exploration
         O(search) and O(cells of the rectangle around what it expanded).
 
+    Raises
+    ------
+    InputError
+        If an array is asked for that there is not, or the step is below 1.
+
     Examples
     --------
     >>> seen = explore(Grid.filled(3, 2), (0, 0), (2, 0), capacity=10)
     >>> seen.order.tolist(), seen.costs.tolist()
     ([[1, 2, 3]], [[0.0, 1.0, 2.0]])
     """
-    trace = SearchTrace(min(capacity, 2 * grid.size)) if capacity else None
+    for array in arrays:
+        if array not in ARRAYS:
+            raise InputError("arrays", array, "is not known", f"give some of {', '.join(ARRAYS)}")
+    _check_step(step)
+    is_recorded = capacity > 0 and ("order" in arrays or "costs" in arrays)
+    trace = SearchTrace(min(capacity, 2 * grid.size)) if is_recorded else None
     result = find_path(
         grid,
         start,
@@ -115,30 +140,37 @@ def explore(
         trace=trace,
         **movement,
     )
-    smoothed = result.cells
+    smoothed = result.cells if "smoothed" in arrays else result.cells[:0]
     if len(smoothed) > 1:
         smoothed = pull_string(grid, smoothed, **movement)
+    order, costs = np.zeros((0, 0), np.int32), np.zeros((0, 0), np.float32)
     if trace is None or trace.count == 0:
-        return Exploration(
-            result, smoothed, False, start, np.zeros((0, 0), np.int32), np.zeros((0, 0), np.float32)
-        )
-    return Exploration(result, smoothed, trace.truncated, *_laid_out(trace))
+        return Exploration(result, smoothed, False, start, order, costs)
+    position, shape, flat = _placed(trace, step)
+    if "order" in arrays:
+        order = np.zeros(shape, np.int32)
+        # Backwards, so that the first expansion of a cell stays.
+        order.reshape(-1)[flat[::-1]] = np.arange(len(flat), 0, -1)
+    if "costs" in arrays:
+        costs = np.full(shape, np.inf, np.float32)
+        np.minimum.at(costs.reshape(-1), flat, trace.g.astype(np.float32))
+    return Exploration(result, smoothed, trace.truncated, position, order, costs)
 
 
-def _laid_out(
-    trace: SearchTrace,
-) -> tuple[tuple[int, int], NDArray[np.int32], NDArray[np.float32]]:
-    """Return position, order and costs of the rectangle around all that was expanded."""
+def _check_step(step: int) -> None:
+    if step < 1:
+        raise InputError("step", step, "is too small", "use 1 for every cell, or more")
+
+
+def _placed(
+    trace: SearchTrace, step: int
+) -> tuple[tuple[int, int], tuple[int, int], NDArray[np.int64]]:
+    """Return position and shape of the arrays around all expansions, and where each lies."""
     cells = trace.cells
     x0, y0 = cells.min(axis=0).tolist()
-    width, height = (cells.max(axis=0) - (x0, y0) + 1).tolist()
-    flat = (cells[:, 1] - y0).astype(np.int64) * width + (cells[:, 0] - x0)
-    order = np.zeros(height * width, np.int32)
-    # Backwards, so that the first expansion of a cell stays; of costs the last and least does.
-    order[flat[::-1]] = np.arange(len(flat), 0, -1)
-    costs = np.full(height * width, np.inf, np.float32)
-    costs[flat] = trace.g
-    return (x0, y0), order.reshape(height, width), costs.reshape(height, width)
+    width, height = ((cells.max(axis=0) - (x0, y0)) // step + 1).tolist()
+    flat = (cells[:, 1] - y0).astype(np.int64) // step * width + (cells[:, 0] - x0) // step
+    return (x0, y0), (height, width), flat
 
 
 def _cell_costs(grid: Grid, movement: Movement) -> NDArray[np.float32]:
@@ -163,7 +195,9 @@ class MapLayer(NamedTuple):
     """Array (height, width)."""
 
 
-def map_layer(grid: Grid, layer: str, **movement: Unpack[MovementOptions]) -> MapLayer:
+def map_layer(
+    grid: Grid, layer: str, *, step: int = 1, **movement: Unpack[MovementOptions]
+) -> MapLayer:
     """Return what is known of every cell of a map.
 
     Parameters
@@ -173,6 +207,8 @@ def map_layer(grid: Grid, layer: str, **movement: Unpack[MovementOptions]) -> Ma
     layer : str
         One of `LAYERS`: the cells' classes, what entering them costs, the number of the island
         that they lie on, or how far the nearest wall is.
+    step : int
+        Tell only of every so many-th cell of every so many-th row.
     **movement
         Keywords of `Movement`.
 
@@ -185,7 +221,7 @@ def map_layer(grid: Grid, layer: str, **movement: Unpack[MovementOptions]) -> Ma
     Raises
     ------
     InputError
-        If there is no such layer.
+        If there is no such layer, or the step is below 1.
 
     Examples
     --------
@@ -194,6 +230,7 @@ def map_layer(grid: Grid, layer: str, **movement: Unpack[MovementOptions]) -> Ma
     """
     if layer not in LAYERS:
         raise InputError("layer", layer, "is not known", f"use one of {', '.join(LAYERS)}")
+    _check_step(step)
     values: NDArray[np.uint8] | NDArray[np.int32] | NDArray[np.float32]
     if layer == "classes":
         values = grid.classes
@@ -204,7 +241,8 @@ def map_layer(grid: Grid, layer: str, **movement: Unpack[MovementOptions]) -> Ma
     else:
         values = np.asarray(distance_to_wall(grid, **movement), np.float32)
     x, y = grid.region_position
-    return MapLayer((int(x), int(y)), values)
+    sampled: NDArray[Any] = np.ascontiguousarray(values[::step, ::step])
+    return MapLayer((int(x), int(y)), sampled)
 
 
 class CellReport(NamedTuple):

@@ -95,12 +95,14 @@ _EXPLORE_OPTIONS = (
     "max_cost",
     "allow_partial",
     "capacity",
+    "arrays",
+    "step",
 )
 
 
 def _tell_exploration(call: Call, seen: Exploration) -> _Parts:
     result = seen.result
-    height, width = seen.order.shape
+    height, width = (seen.order if seen.order.size else seen.costs).shape
     fields: dict[str, Any] = {
         "expanded": result.metrics.expanded,
         "truncated": seen.truncated,
@@ -111,9 +113,13 @@ def _tell_exploration(call: Call, seen: Exploration) -> _Parts:
     arrays: dict[str, NDArray[Any]] = {}
     if math.isfinite(result.cost):
         fields["cost"], fields["length"] = result.cost, result.length
-        arrays["cells"], arrays["smoothed"] = result.cells, seen.smoothed
-    if call.fields["capacity"] and seen.order.size:
-        arrays["order"], arrays["costs"] = seen.order, seen.costs
+        arrays["cells"] = result.cells
+        if "smoothed" in call.fields["arrays"]:
+            arrays["smoothed"] = seen.smoothed
+    if seen.order.size:
+        arrays["order"] = seen.order
+    if seen.costs.size:
+        arrays["costs"] = seen.costs
     return result.status.name.lower(), fields, arrays
 
 
@@ -166,7 +172,10 @@ _QUESTIONS: dict[str, _Question] = {
     ),
     "explore": _Question(_explore, _tell_exploration),
     "map_layer": _Question(
-        lambda call: ("map_layer", {"layer": call.fields["layer"]}), _tell_layer
+        lambda call: (
+            "map_layer", {"layer": call.fields["layer"], "step": call.fields["step"]}
+        ),
+        _tell_layer,
     ),
     "describe_cells": _Question(
         lambda call: ("describe_cells", _many("cells")(call)), _tell_cells

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navserver.wire.fields import OPTIONAL, Array, choice, flag, integer, number, pair
+from navserver.wire.fields import OPTIONAL, Array, Field, choice, flag, integer, number, pair, words
 from navserver.wire.message import Message, Part
 from navserver.wire.path_messages import MOVEMENT_FIELDS, PATH_STATUSES, SEARCH_LIMITS, cell
 from navserver.wire.world_messages import COORDINATE, world_field
@@ -13,11 +13,17 @@ _ANY = 1 << 53
 _LARGEST = 1e300
 
 _HEURISTICS = ("euclidean", "manhattan", "octile", "chebyshev", "zero")
+_EXPLORED = ("smoothed", "order", "costs")
 _LAYERS = ("classes", "costs", "islands", "clearance")
 
 _WIDTH = integer("width", 0, 8192, "columns of the arrays", unit="cells")
 _HEIGHT = integer("height", 0, 8192, "rows of the arrays", unit="cells")
 _POSITION = pair("position", -COORDINATE, COORDINATE, "the arrays' top left cell")
+
+
+def _step(doc: str) -> Field:
+    return integer("step", 1, 256, doc, default=1, unit="cells")
+
 
 EXPLORE = Message(
     "explore",
@@ -37,6 +43,9 @@ EXPLORE = Message(
                  "cheapest"),
             integer("capacity", 0, 1 << 24, "most expansions to record; 0 leaves out the arrays "
                     "over the map", default=0),
+            words("arrays", _EXPLORED, "what to send beside the path", default=list(_EXPLORED)),
+            _step("order and costs have one number for each square of so many cells a side: its "
+                  "first expansion and its least cost"),
         ),
         (),
     ),
@@ -54,11 +63,11 @@ EXPLORE = Message(
         (
             Array("cells", "i32", ("m", 2), "the path; left out without one", required=False),
             Array("smoothed", "i32", ("k", 2), "the corners that remain when it is pulled "
-                  "straight; left out without one", required=False),
+                  "straight; left out without one and where not asked for", required=False),
             Array("order", "i32", ("height", "width"), "when each cell was first expanded, from "
-                  "1; 0 is never", required=False),
+                  "1; 0 is never; left out where not asked for", required=False),
             Array("costs", "f32", ("height", "width"), "cost from the start; inf where not "
-                  "expanded", required=False),
+                  "expanded; left out where not asked for", required=False),
         ),
     ),
     statuses=PATH_STATUSES,
@@ -74,6 +83,7 @@ MAP_LAYER = Message(
             choice("layer", _LAYERS, "the cells' classes, what entering them costs, the number "
                    "of the island that each lies on, or how far the nearest wall is"),
             *MOVEMENT_FIELDS,
+            _step("tell only of every so many-th cell of every so many-th row"),
         ),
         (),
     ),

@@ -23,7 +23,7 @@ class ExploreAnswer(NamedTuple):
     path: NDArray[np.int32]
     """int32 array (n, 2); empty without a path."""
     smoothed: NDArray[np.int32]
-    """int32 array (m, 2): the corners of the path pulled straight."""
+    """int32 array (m, 2): the corners of the path pulled straight; empty if not asked for."""
     expanded: int
     """Nodes expanded in all."""
     truncated: bool
@@ -56,7 +56,9 @@ def explore(
         Most expansions to record; 0 records none.
     **options
         ``algorithm``, ``heuristic``, ``inexact`` and `SearchFields`, but for what concerns result
-        and queue.
+        and queue; ``arrays``, a list of ``"smoothed"``, ``"order"`` and ``"costs"``: what is to be
+        sent beside the path, all of it if left out; ``step``: order and costs have one number for
+        each square of so many cells a side.
 
     Returns
     -------
@@ -98,7 +100,7 @@ def map_layer(world: str, layer: str, **movement: Any) -> Question[NDArray[Any]]
     layer : str
         ``classes``, ``costs``, ``islands`` or ``clearance``.
     **movement
-        See `MovementFields`.
+        See `MovementFields`; ``step``: only every so many-th cell of every so many-th row.
 
     Returns
     -------

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -60,3 +62,11 @@ def test_the_first_expansion_is_shown_and_the_least_cost() -> None:
     shown = (seen.order > 0) & np.isfinite(least)
     assert (seen.costs[shown] >= least[shown]).all()
     assert seen.costs[11 - y, 11 - x] == pytest.approx(seen.result.cost)
+
+
+@pytest.mark.parametrize("wrong", [{"arrays": ["cost"]}, {"step": 0}])
+def test_what_cannot_be_told_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError) as caught:
+        explore(Grid.filled(3, 2), (0, 0), (2, 0), **wrong)
+    assert caught.value.field == next(iter(wrong))
+    assert caught.value.remedy

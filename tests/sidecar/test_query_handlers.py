@@ -157,6 +157,37 @@ def test_explore_without_record_and_with_options(city: Direct) -> None:
     assert loose.cost >= seen.cost
 
 
+def test_explore_sends_what_is_asked_for(city: Direct) -> None:
+    start, goal = STARTS[0].tolist(), GOALS[0].tolist()
+    whole = city.ask(explore("w", start, goal))
+    for wanted in ([], ["smoothed"], ["order"], ["costs"], ["order", "smoothed"]):
+        seen = city.ask(explore("w", start, goal, arrays=wanted))
+        assert (seen.cost, seen.path.tolist()) == (whole.cost, whole.path.tolist())
+        for name in ("smoothed", "order", "costs"):
+            array = getattr(seen, name)
+            assert array.tolist() == (getattr(whole, name).tolist() if name in wanted else [])
+        if "order" in wanted or "costs" in wanted:
+            assert seen.position == whole.position
+
+
+def test_large_maps_are_told_in_squares(city: Direct) -> None:
+    start, goal = STARTS[0].tolist(), GOALS[0].tolist()
+    whole = city.ask(explore("w", start, goal, algorithm="dijkstra"))
+    seen = city.ask(explore("w", start, goal, algorithm="dijkstra", step=3))
+    assert seen.position == whole.position
+    height, width = whole.order.shape
+    assert seen.order.shape == seen.costs.shape == (-(-height // 3), -(-width // 3))
+    for y, x in np.ndindex(seen.order.shape):
+        square = np.s_[3 * y : 3 * y + 3, 3 * x : 3 * x + 3]
+        order = whole.order[square]
+        assert seen.order[y, x] == min(order[order > 0], default=0)
+        assert seen.costs[y, x] == whole.costs[square].min()
+    layer = city.ask(map_layer("w", "clearance", step=4))
+    assert layer.tolist() == city.ask(map_layer("w", "clearance"))[::4, ::4].tolist()
+    with pytest.raises(WireError, match="step"):
+        city.ask(map_layer("w", "clearance", step=0))
+
+
 def test_map_layers_and_cells_tell_the_same(city: Direct) -> None:
     layers = {
         name: city.ask(map_layer("w", name))

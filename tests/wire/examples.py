@@ -250,7 +250,14 @@ MESSAGE_EXAMPLES: dict[str, Example] = {
         ok({}, {"cells": i32((0, 0))}, 3),
     ),
     "explore": Example(
-        {"world": "city", "start": [-1, 0], "goal": [-1, 1], "capacity": 100},
+        {
+            "world": "city",
+            "start": [-1, 0],
+            "goal": [-1, 1],
+            "capacity": 100,
+            "arrays": ["smoothed", "order", "costs"],
+            "step": 1,
+        },
         Reply(
             "found",
             {
