@@ -63,7 +63,9 @@ class _Stream:
             self.unread.popleft()
 
     def take_back(self) -> None:
-        """Take what is on its way for lost, and tell its events again."""
+        """Take what is on its way for lost: the newest state is due, and its events again."""
+        if self.unread:
+            self.last_tick -= self.fields["every"]
         while self.unread:
             _, steps = self.unread.pop()
             self.steps.extendleft(reversed(steps))
@@ -232,4 +234,5 @@ class MoverStreams:
         stream.steps = deque()
         stream.last_tick = view.tick
         stream.skipped = stream.lost = stream.n_events = 0
+        stream.last_skipped = -1
         stream.is_waiting = False

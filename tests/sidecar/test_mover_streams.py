@@ -74,6 +74,22 @@ def test_who_does_not_read_is_told_the_newest_only_and_how_many_were_left_out(ya
     assert (state.tick, state.skipped) == (11, 0)
 
 
+def test_a_state_told_late_is_told_again_to_who_comes_back_and_not_counted_as_skipped(
+    yard: Direct,
+) -> None:
+    yard.ask(stream_movers("w", window=1), 2)
+    step(yard, 2)
+    assert [state.tick for state in told(yard)] == [1]
+    yard.ask(see_movers("w", 1), 2)
+    (late,) = told(yard)
+    assert (late.tick, late.skipped) == (2, 0)
+    yard.sessions.connection_lost(2, yard.now)
+    yard.clients[2].connection_lost(yard.now)
+    yard.clients[2].connected(yard.now)
+    (again,) = told(yard)
+    assert (again.tick, again.skipped) == (2, 0)
+
+
 def test_no_event_is_lost_to_who_is_slow(yard: Direct) -> None:
     yard.ask(stream_movers("w", window=1, columns=[]), 2)
     units = yard.ask(add_movers("w", [(1, 3), (1, 5)], **BODY))
