@@ -13,6 +13,7 @@ func _view_of(handles: Array) -> MoverView:
 		view.states.append(1)
 		for index: int in MoverView.INSTANCE_SIZE:
 			view.transforms.append(handle + index * 0.1)
+			view.transforms_before.append(handle + 100 + index * 0.1)
 	return view
 
 
@@ -65,30 +66,11 @@ func test_mistakes_are_named() -> void:
 	lost.free()
 
 
-func test_earlier_transforms_in_the_order_of_now() -> void:
-	var before: MoverView = _view_of([1, 2, 3, 4, 5, 6, 7])
-	for now: Array in [
-		[1, 2, 3, 4, 5, 6, 7],
-		[2, 3, 4, 5, 6, 7],
-		[1, 2, 4, 7, 8],
-		[9, 1, 2, 10, 3, 7],
-		[],
-		[8, 9],
-		[7]
-	]:
-		check_equal(
-			_firsts_of(_view_of(now).transforms_in(before)), Array(now, TYPE_INT, &"", null)
-		)
-	var moved: MoverView = _view_of([2, 9])
-	moved.transforms[0] = 20.0
-	moved.transforms[MoverView.INSTANCE_SIZE] = 90.0
-	check_equal(_firsts_of(moved.transforms_in(before)), [2, 90] as Array[int])
-
-
 func test_runs_of_a_view() -> void:
 	var picked: MoverView = _view_of([1, 2, 3, 4, 5]).pick([0, 2, 4, 5])
 	check_equal(picked.handles, PackedInt64Array([1, 2, 5]))
 	check_equal(_firsts_of(picked.transforms), [1, 2, 5] as Array[int])
+	check_equal(_firsts_of(picked.transforms_before), [101, 102, 105] as Array[int])
 	check_equal(picked.positions[2], Vector2(5, 0))
 
 

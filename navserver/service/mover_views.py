@@ -14,10 +14,29 @@ from navserver.search.grid import Grid
 from navserver.search.validation import checked_number
 from navserver.status import InputError
 
-__all__ = ["Rectangle", "View", "instance_transforms", "view_of", "world_velocities"]
+__all__ = [
+    "Rectangle",
+    "Stance",
+    "View",
+    "instance_transforms",
+    "stance_of",
+    "view_of",
+    "world_velocities",
+]
 
 Rectangle = tuple[float, float, float, float]
 """x0, y0, x1, y1, ends included."""
+
+
+class Stance(NamedTuple):
+    """Where the movers of a table stand and how they move, by slot; copies."""
+
+    generations: NDArray[np.int32]
+    """int32 array (slots,): 0 where nobody is."""
+    positions: NDArray[np.float32]
+    """float32 array (slots, 2), in cell space."""
+    velocities: NDArray[np.float32]
+    """float32 array (slots, 2), in cells a second."""
 
 
 class View(NamedTuple):
@@ -37,6 +56,33 @@ class View(NamedTuple):
     """uint8 array (n,): a `MoverState` each."""
     truncated: bool
     """Whether there were more than the limit."""
+    positions_before: NDArray[np.float32]
+    """float32 array (n, 2): where they stood before the step; where they are if they were not there
+    then."""
+    velocities_before: NDArray[np.float32]
+    """float32 array (n, 2): likewise."""
+
+
+def stance_of(movers: Movers) -> Stance:
+    """Return how movers stand now, for a view after the next step.
+
+    Parameters
+    ----------
+    movers : Movers
+        The table.
+
+    Returns
+    -------
+    Stance
+        Copies. O(movers).
+    """
+    columns, slots = movers.columns, movers.slots
+    is_there = columns.state[:slots] != MoverState.FREE
+    return Stance(
+        columns.generation[:slots] * is_there,
+        columns.position[:slots].copy(),
+        columns.velocity[:slots].copy(),
+    )
 
 
 def view_of(
@@ -46,6 +92,7 @@ def view_of(
     limit: int | None,
     *,
     in_world: bool = False,
+    before: Stance | None = None,
 ) -> View:
     """Return the movers in an area.
 
@@ -61,6 +108,8 @@ def view_of(
         Most movers to return, 0 or more.
     in_world : bool
         Whether the rectangle is one of world positions instead of cell space.
+    before : Stance, optional
+        How they stood before the step; default: as they do now.
 
     Returns
     -------
@@ -85,6 +134,12 @@ def view_of(
         most = int(checked_number("limit", limit, 0, "give an integer of 0 or more"))
         truncated = rows.size > most
         rows = rows[:most]
+    old_positions, old_velocities = columns.position[rows], columns.velocity[rows]
+    if before is not None:
+        where = np.flatnonzero(rows < len(before.generations))
+        where = where[before.generations[rows[where]] == columns.generation[rows[where]]]
+        old_positions[where] = before.positions[rows[where]]
+        old_velocities[where] = before.velocities[rows[where]]
     return View(
         tick,
         movers.grid.version,
@@ -93,28 +148,30 @@ def view_of(
         columns.velocity[rows],
         columns.state[rows],
         truncated,
+        old_positions,
+        old_velocities,
     )
 
 
-def world_velocities(grid: Grid, view: View) -> NDArray[np.float64]:
-    """Return the velocities of a view in world units a second.
+def world_velocities(grid: Grid, velocities: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return velocities in world units a second.
 
     Parameters
     ----------
     grid : Grid
         Its transform gives world positions.
-    view : View
-        Who.
+    velocities : float32 array (n, 2)
+        In cells a second.
 
     Returns
     -------
     float64 array (n, 2)
-        In the order of the view.
+        In their order.
     """
-    return view.velocities.astype(np.float64) @ grid.transform[:, :2].T
+    return velocities.astype(np.float64) @ grid.transform[:, :2].T
 
 
-def instance_transforms(grid: Grid, view: View) -> NDArray[np.float32]:
+def instance_transforms(grid: Grid, view: View, *, before: bool = False) -> NDArray[np.float32]:
     """Return movers as the buffer of a Godot MultiMesh with TRANSFORM_2D and nothing else.
 
     Parameters
@@ -123,6 +180,8 @@ def instance_transforms(grid: Grid, view: View) -> NDArray[np.float32]:
         Its transform gives world positions.
     view : View
         Who.
+    before : bool
+        Whether to return them as they stood before the step.
 
     Returns
     -------
@@ -132,8 +191,9 @@ def instance_transforms(grid: Grid, view: View) -> NDArray[np.float32]:
     """
     n = len(view.handles)
     buffer = np.zeros((n, 8), np.float32)
-    origins = grid.cell_to_world(view.positions).reshape(n, 2)
-    ways = world_velocities(grid, view)
+    positions = view.positions_before if before else view.positions
+    origins = grid.cell_to_world(positions).reshape(n, 2)
+    ways = world_velocities(grid, view.velocities_before if before else view.velocities)
     lengths = np.hypot(ways[:, 0], ways[:, 1])
     stands = lengths < 1e-9
     ways[stands] = (1.0, 0.0)

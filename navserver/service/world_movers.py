@@ -20,7 +20,14 @@ from navserver.movers.stepper import Stepper
 from navserver.search.grid import Grid
 from navserver.search.movement import Movement
 from navserver.search.validation import checked_number
-from navserver.service.mover_views import Rectangle, View, instance_transforms, view_of
+from navserver.service.mover_views import (
+    Rectangle,
+    Stance,
+    View,
+    instance_transforms,
+    stance_of,
+    view_of,
+)
 from navserver.service.replicas import Replicas
 from navserver.status import InputError
 
@@ -87,6 +94,7 @@ class WorldMovers:
         self._stepper = Stepper(self._movers, **options)
         self._lock = threading.RLock()
         self._tick = 0
+        self._before: Stance | None = None
         self._steps: list[Step] = []
         self._dropped = 0
         self._interval = math.inf
@@ -290,7 +298,9 @@ class WorldMovers:
         """
         with self._lock:
             self._take_edits()
+            before = stance_of(self._movers)
             events = self._stepper.step(dt)
+            self._before = before
             self._tick += 1
             step = Step(self._tick, self._grid.version, events)
             if events:
@@ -436,6 +446,7 @@ class WorldMovers:
             self._stepper.close()
             self._movers, self._stepper = movers, stepper
             self._tick = 0
+            self._before = None
             self._steps.clear()
             return movers.handles()
 
@@ -485,7 +496,9 @@ class WorldMovers:
             If that is no rectangle, or no limit.
         """
         with self._lock:
-            return view_of(self._movers, self._tick, rectangle, limit, in_world=in_world)
+            return view_of(
+                self._movers, self._tick, rectangle, limit, in_world=in_world, before=self._before
+            )
 
     def transforms(self, view: View) -> NDArray[np.float32]:
         """Return a view's movers as instances of a Godot MultiMesh.

@@ -180,12 +180,16 @@ def view_arrays(grid: Grid, view: View, fields: Mapping[str, Any]) -> dict[str, 
         )
     if "velocities" in columns:
         arrays["velocities"] = (
-            world_velocities(grid, view).astype(np.float32) if in_world else view.velocities
+            world_velocities(grid, view.velocities).astype(np.float32)
+            if in_world
+            else view.velocities
         )
     if "states" in columns:
         arrays["states"] = view.states
     if "transforms" in columns:
         arrays["transforms"] = instance_transforms(grid, view)
+    if "transforms_before" in columns:
+        arrays["transforms_before"] = instance_transforms(grid, view, before=True)
     return arrays
 
 

@@ -63,6 +63,8 @@ class MoverView(NamedTuple):
     """uint8 array (n,): index into `MOVER_STATES`."""
     transforms: NDArray[np.float32] | None
     """float32 array (n, 8): instances of a Godot MultiMesh."""
+    transforms_before: NDArray[np.float32] | None
+    """float32 array (n, 8): the same before the last step."""
     truncated: bool
     """Whether there were more than the limit."""
     events: MoverEvents

@@ -36,7 +36,7 @@ _BITS = (1 << 32) - 1
 
 SPACES = ("cell", "world")
 """What positions are given in."""
-COLUMNS = ("handles", "positions", "velocities", "states", "transforms")
+COLUMNS = ("handles", "positions", "velocities", "states", "transforms", "transforms_before")
 """What a view of movers may hold."""
 MOVER_STATES = ("free", "idle", "path", "field", "waiting", "steered")
 """What a mover is doing; views tell the index. No view has one that is ``free``."""
@@ -101,6 +101,9 @@ _VIEW_ARRAYS = (
     Array("transforms", "f32", ("n", 8), "the buffer of a Godot MultiMesh with TRANSFORM_2D and "
           "nothing else: x.x, y.x, 0, origin.x, x.y, y.y, 0, origin.y in world positions; the x "
           "axis points where the mover goes", required=False),
+    Array("transforms_before", "f32", ("n", 8), "the same as it was before the last step, for a "
+          "MultiMesh that is drawn between two steps; as now for who was not there then",
+          required=False),
 )  # fmt: skip
 
 _EVENT_ARRAYS = (

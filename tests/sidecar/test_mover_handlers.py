@@ -89,6 +89,10 @@ def test_the_space_of_positions_is_chosen(yard: Direct) -> None:
     assert seen.handles is seen.states is seen.transforms is None
     inside = view_movers("w", area=(71, 23, 73, 25), space="world", columns=["transforms"])
     assert yard.ask(inside).transforms.tolist() == [[1, 0, 0, 72, 0, 1, 0, 24]]
+    before = step_movers("w", 0.25, columns=["transforms", "transforms_before"])
+    seen = yard.ask(before).view
+    assert seen.transforms.tolist() == [[1, 0, 0, 88, 0, 1, 0, 24]]
+    assert seen.transforms_before.tolist() == [[1, 0, 0, 72, 0, 1, 0, 24]]
     assert len(yard.ask(view_movers("w", area=(71, 23, 73, 25))).handles) == 0
 
 

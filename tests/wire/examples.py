@@ -402,6 +402,7 @@ EVENT_EXAMPLES: dict[str, Body] = {
         },
         {
             "transforms": f32((0, -1, 0, -8, 1, 0, 0, 8), (1, 0, 0, 8, 0, 1, 0, 24)),
+            "transforms_before": f32((1, 0, 0, -8, 0, 1, 0, 4), (1, 0, 0, 8, 0, 1, 0, 24)),
             "event_ticks": i64(9),
             "event_kinds": u8(4),
             "event_handles": i64(4294967297),

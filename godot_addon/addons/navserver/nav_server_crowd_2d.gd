@@ -185,6 +185,7 @@ func _physics_process(_delta: float) -> void:
 	if _found == null:
 		return
 	_group.area = _get_area()
+	_group.columns = _get_columns()
 	var place: Transform2D = global_transform.affine_inverse() * _found.global_transform
 	if _drawing.instance.transform != place:
 		_drawing.instance.transform = place
@@ -329,7 +330,7 @@ func _follow_map() -> bool:
 			_found.get_movers().drop_group(_group)
 		_found = next
 		if next != null:
-			_group.columns = PackedStringArray(["transforms"])
+			_group.columns = _get_columns()
 			next.get_movers().add_group(_group)
 	if next == null and not _has_complained:
 		_has_complained = true
@@ -352,6 +353,14 @@ func _tell_availability() -> void:
 	if is_available() != _was_available:
 		_was_available = not _was_available
 		availability_changed.emit(_was_available)
+
+
+func _get_columns() -> PackedStringArray:
+	if not draw_units:
+		return PackedStringArray()
+	if _drawing.is_interpolated():
+		return PackedStringArray(["transforms", "transforms_before"])
+	return PackedStringArray(["transforms"])
 
 
 func _get_area() -> Rect2:
@@ -461,5 +470,5 @@ func _dress() -> void:
 
 func _on_viewed() -> void:
 	if draw_units:
-		_drawing.show(_group.view, _group.view_before)
+		_drawing.show(_group.view)
 	units_moved.emit()

@@ -33,9 +33,16 @@ func dress(mesh: Mesh, texture: Texture2D, size: Vector2, color: Color) -> void:
 		_multimesh.mesh = make_disc(size.x * 0.5)
 
 
-## Shows the units of a view.
-func show(view: MoverView, before: MoverView) -> void:
-	var count: int = floori(view.transforms.size() / float(MoverView.INSTANCE_SIZE))
+## Tells whether units are drawn between two steps, and so where they were is wanted as well.
+func is_interpolated() -> bool:
+	return instance.is_physics_interpolated_and_enabled()
+
+
+## Shows the units of a view, if it has what there is to draw.
+func show(view: MoverView) -> void:
+	if view.transforms.is_empty() and not view.handles.is_empty():
+		return
+	var count: int = view.handles.size()
 	_multimesh.visible_instance_count = mini(count, _capacity)
 	if count > _capacity:
 		# Room to grow: another count means another buffer in the graphics card.
@@ -45,13 +52,13 @@ func show(view: MoverView, before: MoverView) -> void:
 	if _capacity == 0:
 		return
 	var now: PackedFloat32Array = view.transforms
-	if instance.is_physics_interpolated_and_enabled():
-		var then: PackedFloat32Array = view.transforms_in(before)
-		then.resize(_capacity * MoverView.INSTANCE_SIZE)
-		now.resize(_capacity * MoverView.INSTANCE_SIZE)
-		_multimesh.set_buffer_interpolated(now, then)
+	var before: PackedFloat32Array = view.transforms_before
+	var is_between: bool = is_interpolated() and before.size() == now.size()
+	now.resize(_capacity * MoverView.INSTANCE_SIZE)
+	if is_between:
+		before.resize(_capacity * MoverView.INSTANCE_SIZE)
+		_multimesh.set_buffer_interpolated(now, before)
 	else:
-		now.resize(_capacity * MoverView.INSTANCE_SIZE)
 		_multimesh.buffer = now
 
 

@@ -31,13 +31,11 @@ var columns: PackedStringArray = PackedStringArray()
 var area: Rect2 = Rect2()
 ## What was told last; null while there is nothing.
 var view: MoverView = null
-## The one before.
-var view_before: MoverView = null
 
 var _units: Dictionary[int, Unit] = {}
 var _ids: Dictionary[int, int] = {}
 var _next_id: int = 1
-# The last view of all units, however many of them are looked at.
+# The last view of all units and of other groups' movers, however many of them are looked at.
 var _whole: MoverView = null
 # Ids and rows of the view, made where somebody asks.
 var _listed_ids: PackedInt64Array = PackedInt64Array()
@@ -249,12 +247,16 @@ func unmake() -> void:
 
 ## Takes what a step has come to.
 func take_view(next: MoverView) -> void:
-	view_before = view if view != null and view.transforms.size() > 0 else next
 	view = next
 	if next.is_whole:
 		_whole = next
 	_is_listed = false
 	viewed.emit()
+
+
+## Takes where all movers of the world are; those that are told of each step know better.
+func take_whole(whole: MoverView) -> void:
+	_whole = whole
 
 
 ## Takes what has happened, to movers of others as well.
@@ -292,8 +294,8 @@ func look_still() -> void:
 		still.positions.append(point)
 		still.states.append(1)
 		still.transforms.append_array([1.0, 0.0, 0.0, point.x, 0.0, 1.0, 0.0, point.y])
+	still.transforms_before = still.transforms
 	view = still
-	view_before = still
 	_listed_ids = still.handles
 	_listed_rows = PackedInt32Array()
 	_listed_handles = PackedInt64Array()

@@ -16,7 +16,7 @@ const CAPABILITY: String = "movers_step"
 const _WINDOW: int = 3
 # A game that stalls is not followed by a leap.
 const _LONGEST_STEP: float = 0.1
-# Every so many steps those outside the area are told as well.
+# After every so many steps it is asked where those outside the area are.
 const _WHOLE_EVERY: int = 30
 
 ## The world they walk in.
@@ -136,7 +136,7 @@ func _send_step() -> void:
 	message.header["space"] = "world"
 	var columns: Array[String] = ["handles", "positions", "states"]
 	var area: Rect2 = Rect2()
-	var is_whole: bool = _sent % _WHOLE_EVERY == 0
+	var is_whole: bool = false
 	for group: MoverGroup in _groups:
 		for column: String in group.get_columns():
 			if column not in columns:
@@ -152,6 +152,24 @@ func _send_step() -> void:
 	_sent += 1
 	in_flight += 1
 	ask(message, _take_step.bind(is_whole))
+	if not is_whole and _sent % _WHOLE_EVERY == 1:
+		_ask_for_all()
+
+
+## Asks where everybody is. A view of its own, so that those who are drawn stay the same, and nobody
+## goes through them all in one frame.
+func _ask_for_all() -> void:
+	var message: Message = Message.new("movers_view")
+	message.header["space"] = "world"
+	message.header["columns"] = ["handles", "positions", "states"] as Array[String]
+	ask(message, _take_all)
+
+
+func _take_all(reply: Message) -> void:
+	var whole: MoverView = MoverView.new()
+	if whole.read(reply):
+		for group: MoverGroup in _groups:
+			group.take_whole(whole)
 
 
 func _take_reply(reply: Message, serial: int, handler: Callable) -> void:

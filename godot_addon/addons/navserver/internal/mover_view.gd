@@ -17,6 +17,8 @@ var velocities: PackedVector2Array = PackedVector2Array()
 var states: PackedByteArray = PackedByteArray()
 ## The buffer of a MultiMesh; empty where nobody asked.
 var transforms: PackedFloat32Array = PackedFloat32Array()
+## The same before the step; empty where nobody asked.
+var transforms_before: PackedFloat32Array = PackedFloat32Array()
 ## Whether these are all there are, and not only those of an area.
 var is_whole: bool = true
 
@@ -28,16 +30,19 @@ func read(reply: Message) -> bool:
 	velocities = reply.get_vectors("velocities")
 	states = reply.get_bytes("states")
 	transforms = reply.get_bytes("transforms", "f32").to_float32_array()
+	transforms_before = reply.get_bytes("transforms_before", "f32").to_float32_array()
 	var count: int = handles.size()
 	var fits: bool = positions.size() == count and states.size() == count
 	fits = fits and velocities.size() in [0, count]
 	fits = fits and transforms.size() in [0, count * INSTANCE_SIZE]
+	fits = fits and transforms_before.size() in [0, count * INSTANCE_SIZE]
 	if not fits:
 		handles = PackedInt64Array()
 		positions = PackedVector2Array()
 		velocities = PackedVector2Array()
 		states = PackedByteArray()
 		transforms = PackedFloat32Array()
+		transforms_before = PackedFloat32Array()
 	return fits
 
 
@@ -52,49 +57,8 @@ func pick(runs: PackedInt32Array) -> MoverView:
 		picked.positions.append_array(positions.slice(from, to))
 		picked.velocities.append_array(velocities.slice(from, to))
 		picked.states.append_array(states.slice(from, to))
-		picked.transforms.append_array(transforms.slice(from * INSTANCE_SIZE, to * INSTANCE_SIZE))
+		from *= INSTANCE_SIZE
+		to *= INSTANCE_SIZE
+		picked.transforms.append_array(transforms.slice(from, to))
+		picked.transforms_before.append_array(transforms_before.slice(from, to))
 	return picked
-
-
-## Returns the transforms of these movers as they stood in an earlier view; who was not in it has
-## stood where it is now.
-func transforms_in(before: MoverView) -> PackedFloat32Array:
-	if before.handles == handles:
-		return before.transforms
-	# Both are in one order, so few differences leave long runs that are equal.
-	var made: PackedFloat32Array = PackedFloat32Array()
-	var here: int = 0
-	var there: int = 0
-	while here < handles.size():
-		var run: int = _count_equal(here, before.handles, there)
-		made.append_array(
-			before.transforms.slice(there * INSTANCE_SIZE, (there + run) * INSTANCE_SIZE)
-		)
-		here += run
-		there += run
-		if here == handles.size():
-			break
-		var found: int = before.handles.find(handles[here], there)
-		if found < 0:
-			made.append_array(transforms.slice(here * INSTANCE_SIZE, (here + 1) * INSTANCE_SIZE))
-			here += 1
-		else:
-			there = found
-	return made
-
-
-func _count_equal(here: int, others: PackedInt64Array, there: int) -> int:
-	var most: int = mini(handles.size() - here, others.size() - there)
-	var run: int = 0
-	var step: int = most
-	while step > 0:
-		var to: int = run + step
-		if (
-			to <= most
-			and (handles.slice(here + run, here + to) == others.slice(there + run, there + to))
-		):
-			run = to
-		elif step == 1:
-			break
-		step = mini(maxi(1, step >> 1), most - run)
-	return run
