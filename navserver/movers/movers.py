@@ -21,6 +21,7 @@ from navserver.movers.properties import (
 )
 from navserver.movers.routes import Routes
 from navserver.movers.sight import Ground, first_blocked_path_, ground_of
+from navserver.movers.standing import nearest_standing
 from navserver.search.batch import PathBatch
 from navserver.search.flow_field import FieldArrays, FlowField
 from navserver.search.grid import Grid, read_only
@@ -544,7 +545,14 @@ class Movers:
         self._fields[which] = Followed(field, field.arrays, ground_of(self.grid, field.movement))
         return which
 
-    def steer(self, handles: ArrayLike, velocities: ArrayLike) -> None:
+    def steer(
+        self,
+        handles: ArrayLike,
+        velocities: ArrayLike,
+        *,
+        positions: ArrayLike | None = None,
+        current_velocities: ArrayLike | None = None,
+    ) -> None:
         """Let movers go by velocities of yours, as those of `navserver.movers.steering`.
 
         They give up what they were doing, and go by these until they are steered anew, sent
@@ -557,12 +565,18 @@ class Movers:
             Movers, each once.
         velocities : array-like of float, shape (n, 2) or (2,)
             Cells a second, within 1e6; one for all, or one each.
+        positions : array-like of float, shape (n, 2), optional
+            Where each is by now, in cell space, if something else has moved it as well. One in a
+            wall or off the map stands for the nearest point where the mover may be.
+        current_velocities : array-like of float, shape (n, 2) or (2,), optional
+            How each moves by now, for others to expect and its limits to begin from; by default as
+            at the end of the last step.
 
         Raises
         ------
         InputError
-            If a velocity is not finite or out of its bounds (names it), or a handle is not that of
-            a mover; nothing has changed then.
+            If a velocity or position is not finite or out of its bounds (names it), no cell is
+            open to a mover, or a handle is not that of a mover; nothing has changed then.
 
         Examples
         --------
@@ -579,7 +593,18 @@ class Movers:
         """
         rows = self.checked_rows(handles)
         wished = checked_velocities("velocities", velocities, rows.size)
+        places, current = None, None
+        if current_velocities is not None:
+            current = checked_velocities("current_velocities", current_velocities, rows.size)
+        if positions is not None:
+            points = checked_positions("positions", positions)
+            _check_count("positions", points, rows)
+            places = nearest_standing(
+                self.grid, self.movements, self.columns.movement[rows], points
+            )
         columns = self.columns
+        if places is not None:
+            columns.position[rows] = places
         fresh = rows[columns.state[rows] != MoverState.STEERED]
         velocity = columns.velocity[fresh]
         self.halt(fresh, MoverState.STEERED)
@@ -588,8 +613,10 @@ class Movers:
         columns.group[fresh] = columns.anchor[fresh] = -1
         columns.wants_way[fresh] = 0
         columns.steering[rows] = wished
+        if current is not None:
+            columns.velocity[rows] = current
         self.some_are_steered = True
-        self.leave_rails(fresh)
+        self.leave_rails(fresh if places is None else rows)
 
     def stop(self, handles: ArrayLike) -> None:
         """Let movers stand where they are, without a goal.
@@ -620,10 +647,7 @@ class Movers:
         """
         rows = self.checked_rows(handles)
         points = checked_positions("positions", positions)
-        if len(points) != rows.size:
-            raise InputError(
-                "positions", len(points), "do not go with the handles", f"give {rows.size}"
-            )
+        _check_count("positions", points, rows)
         columns = self.columns
         self._check_open(points, columns.movement[rows])
         columns.position[rows] = points
@@ -910,3 +934,8 @@ class Movers:
                     "cannot be walked to straight from the point before",
                     "search the path again on the present map, from where the mover is",
                 )  # fmt: skip
+
+
+def _check_count(field: str, points: NDArray[np.float32], rows: NDArray[np.int64]) -> None:
+    if len(points) != rows.size:
+        raise InputError(field, len(points), "do not go with the handles", f"give {rows.size}")

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from navserver.movers.columns import MoverState
 from navserver.movers.movers import Movers
@@ -20,6 +20,7 @@ __all__ = [
     "View",
     "instance_transforms",
     "stance_of",
+    "velocities_of",
     "view_of",
     "world_velocities",
 ]
@@ -169,6 +170,33 @@ def world_velocities(grid: Grid, velocities: NDArray[np.float32]) -> NDArray[np.
         In their order.
     """
     return velocities.astype(np.float64) @ grid.transform[:, :2].T
+
+
+def velocities_of(
+    movers: Movers, handles: ArrayLike, *, in_world: bool = False
+) -> NDArray[np.float32]:
+    """Return how some movers have moved in the last step.
+
+    Parameters
+    ----------
+    movers : Movers
+        The table, between two steps.
+    handles : array-like of int, shape (n,)
+        Any integers.
+    in_world : bool
+        Whether in world units a second instead of cells.
+
+    Returns
+    -------
+    float32 array (n, 2)
+        In the order of the handles; 0, 0 for one that is not that of a mover.
+    """
+    known = movers.is_alive(handles)
+    velocities = np.zeros((known.size, 2), np.float32)
+    velocities[known] = movers.of("velocity", np.asarray(handles)[known])
+    if in_world:
+        return world_velocities(movers.grid, velocities).astype(np.float32)
+    return velocities
 
 
 def instance_transforms(grid: Grid, view: View, *, before: bool = False) -> NDArray[np.float32]:

@@ -26,6 +26,7 @@ from navserver.service.mover_views import (
     View,
     instance_transforms,
     stance_of,
+    velocities_of,
     view_of,
 )
 from navserver.service.replicas import Replicas
@@ -276,6 +277,32 @@ class WorldMovers:
         with self._lock:
             self._movers.stop(handles)
 
+    def steer(
+        self,
+        handles: ArrayLike,
+        velocities: ArrayLike,
+        *,
+        positions: ArrayLike | None = None,
+        current_velocities: ArrayLike | None = None,
+    ) -> None:
+        """Let movers go by velocities of the caller's.
+
+        Parameters
+        ----------
+        handles, velocities, positions, current_velocities
+            As for `Movers.steer`.
+
+        Raises
+        ------
+        InputError
+            If a value is out of its bounds, or a handle is not that of a mover.
+        """
+        with self._lock:
+            self._take_edits()
+            self._movers.steer(
+                handles, velocities, positions=positions, current_velocities=current_velocities
+            )
+
     # Time
 
     def step(self, dt: float) -> Step:
@@ -499,6 +526,22 @@ class WorldMovers:
             return view_of(
                 self._movers, self._tick, rectangle, limit, in_world=in_world, before=self._before
             )
+
+    def velocities_of(self, handles: ArrayLike, *, in_world: bool = False) -> NDArray[np.float32]:
+        """Return how some movers have moved in the last step.
+
+        Parameters
+        ----------
+        handles, in_world
+            As for `velocities_of` of the views.
+
+        Returns
+        -------
+        float32 array (n, 2)
+            In the order of the handles; 0, 0 for one that is not that of a mover.
+        """
+        with self._lock:
+            return velocities_of(self._movers, handles, in_world=in_world)
 
     def transforms(self, view: View) -> NDArray[np.float32]:
         """Return a view's movers as instances of a Godot MultiMesh.

@@ -25,6 +25,7 @@ __all__ = [
     "movers_of",
     "properties_of",
     "refusals",
+    "velocities_in_cells",
     "view_arrays",
     "view_for",
 ]
@@ -99,6 +100,31 @@ def in_cell_space(grid: Grid, call: Call, name: str) -> NDArray[np.float64]:
     # What is not finite is refused where it is used.
     with np.errstate(invalid="ignore", over="ignore"):
         return grid.world_to_cell_space(points)
+
+
+def velocities_in_cells(grid: Grid, call: Call, name: str) -> NDArray[np.float64]:
+    """Return the velocities of an array of a call.
+
+    Parameters
+    ----------
+    grid : Grid
+        The map.
+    call : Call
+        With a ``space``.
+    name : str
+        The array.
+
+    Returns
+    -------
+    float64 array (n, 2)
+        In cells a second.
+    """
+    velocities: NDArray[np.float64] = call.arrays[name].astype(np.float64)
+    if call.fields["space"] == "cell":
+        return velocities
+    # What is not finite is refused where it is used.
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.linalg.solve(grid.transform[:, :2], velocities.T).T
 
 
 def properties_of(call: Call) -> dict[str, ArrayLike]:

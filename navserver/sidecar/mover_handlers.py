@@ -16,6 +16,7 @@ from navserver.sidecar.mover_fields import (
     movers_of,
     properties_of,
     refusals,
+    velocities_in_cells,
     view_arrays,
     view_for,
 )
@@ -41,6 +42,7 @@ MOVER_TYPES = (
     "movers_order",
     "movers_paths",
     "movers_stop",
+    "movers_steer",
     "movers_step",
     "movers_run",
     "movers_info",
@@ -76,6 +78,7 @@ class MoverDesk:
             "movers_order": _order,
             "movers_paths": _send_along,
             "movers_stop": _stop,
+            "movers_steer": _steer,
             "movers_step": self.steps.step,
             "movers_run": self.steps.run,
             "movers_info": _tell,
@@ -269,6 +272,21 @@ def _send_along(office: Office, call: Call) -> Reply:
 def _stop(office: Office, call: Call) -> Reply:
     world = office.world_of(call)
     movers_of(world).stop(_handles(call))
+    return _done(world)
+
+
+def _steer(office: Office, call: Call) -> Reply:
+    world = office.world_of(call)
+    grid, arrays = world.replicas.grid, call.arrays
+    more = {}
+    if "positions" in arrays:
+        more["positions"] = in_cell_space(grid, call, "positions")
+    if "current_velocities" in arrays:
+        more["current_velocities"] = velocities_in_cells(grid, call, "current_velocities")
+    with refusals(call):
+        movers_of(world).steer(
+            _handles(call), velocities_in_cells(grid, call, "velocities"), **more
+        )
     return _done(world)
 
 

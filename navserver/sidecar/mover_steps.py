@@ -66,6 +66,10 @@ class _Lockstep:
         fields, movers = self.call.fields, self.world.movers
         view = view_for(movers, fields)
         arrays: dict[str, NDArray[Any]] = view_arrays(self.world.replicas.grid, view, fields)
+        watched = self.call.arrays.get("watched")
+        if watched is not None:
+            velocities = movers.velocities_of(watched, in_world=fields["space"] == "world")
+            arrays["watched_velocities"] = velocities
         if fields["events"]:
             arrays.update(event_arrays(self.steps))
         told = {

@@ -82,6 +82,8 @@ class MoverStep(NamedTuple):
     """Steps done; fewer than asked for if it was cancelled."""
     hash: str | None
     """Digest of the state, if asked for."""
+    watched_velocities: NDArray[np.float32] | None = None
+    """float32 array (w, 2): how the watched have moved, (0, 0) for one that is not there."""
 
 
 class MoverInfo(NamedTuple):

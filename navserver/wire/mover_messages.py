@@ -255,6 +255,31 @@ MOVERS_STOP = Message(
     errors=("unknown_world",),
 )
 
+MOVERS_STEER = Message(
+    "movers_steer",
+    "Lets movers go by velocities of the client's own, until they are steered anew, sent somewhere "
+    "or stopped. Their top speed and limits hold, walls let nobody in, and where movers avoid each "
+    "other they go around the others. A game that moves bodies itself sends it once a frame with "
+    "``positions``, followed by a ``movers_step`` whose ``watched`` names the same movers, and "
+    "moves the bodies by the velocities that come back.",
+    Part(
+        (world_field(), _space()),
+        (
+            _HANDLES,
+            Array("velocities", "f32", ("n", 2), "how each is to go, in units of the space a "
+                  "second; within 1e6 cells a second"),
+            Array("positions", "f32", ("n", 2), "where each is by now, if something else has moved "
+                  "it as well; in a wall it stands for the nearest point where the mover may be",
+                  required=False),
+            Array("current_velocities", "f32", ("n", 2), "how each moves by now, if that is not "
+                  "what the last step has made of it", required=False),
+        ),
+    ),
+    Part((), ()),
+    changes=True,
+    errors=("unknown_world",),
+)  # fmt: skip
+
 MOVERS_STEP = Message(
     "movers_step",
     "Moves everybody in lockstep: ``count`` steps of ``dt``, each on the newest version of the "
@@ -269,7 +294,10 @@ MOVERS_STEP = Message(
             flag("hash", "tell the state's digest after the last step"),
             *_view_fields(),
         ),
-        (),
+        (
+            Array("watched", "i64", ("w",), "movers whose velocities are told whatever the area "
+                  "and the columns are", required=False),
+        ),
     ),
     Part(
         (
@@ -279,7 +307,13 @@ MOVERS_STEP = Message(
                  default=OPTIONAL),
             _TRUNCATED,
         ),
-        (*_VIEW_ARRAYS, *_EVENT_ARRAYS),
+        (
+            *_VIEW_ARRAYS,
+            Array("watched_velocities", "f32", ("w", 2), "how those of ``watched`` have moved in "
+                  "the last step, in units of the space a second; 0, 0 for one that is not there",
+                  required=False),
+            *_EVENT_ARRAYS,
+        ),
     ),
     statuses=("ok", "cancelled"),
     changes=True,
@@ -414,6 +448,7 @@ MOVER_MESSAGES = (
     MOVERS_ORDER,
     MOVERS_PATHS,
     MOVERS_STOP,
+    MOVERS_STEER,
     MOVERS_STEP,
     MOVERS_RUN,
     MOVERS_INFO,

@@ -27,6 +27,7 @@ __all__ = [
     "send_movers_along",
     "set_movers",
     "set_up_movers",
+    "steer_movers",
     "step_movers",
     "stop_movers",
     "stream_movers",
@@ -313,6 +314,48 @@ def stop_movers(world: str, handles: ArrayLike) -> Question[None]:
     return Question("movers_stop", {"world": world}, read_nothing, {"handles": _handles(handles)})
 
 
+def steer_movers(
+    world: str,
+    handles: ArrayLike,
+    velocities: ArrayLike,
+    *,
+    positions: ArrayLike | None = None,
+    current_velocities: ArrayLike | None = None,
+    space: str = "cell",
+) -> Question[None]:
+    """Let movers go by velocities of yours.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    handles : array-like of int, shape (n,)
+        Each once.
+    velocities : array-like of float, shape (n, 2)
+        How each is to go, in units of the space a second.
+    positions : array-like of float, shape (n, 2), optional
+        Where each is by now, if something else has moved it as well.
+    current_velocities : array-like of float, shape (n, 2), optional
+        How each moves by now, if that is not what the last step has made of it.
+    space : str
+        What all these are given in, ``cell`` or ``world``.
+
+    Returns
+    -------
+    Question of None
+        Answered when they know.
+    """
+    arrays: dict[str, NDArray[Any]] = {
+        "handles": _handles(handles),
+        "velocities": _points("velocities", velocities),
+    }
+    if positions is not None:
+        arrays["positions"] = _points("positions", positions)
+    if current_velocities is not None:
+        arrays["current_velocities"] = _points("current_velocities", current_velocities)
+    return Question("movers_steer", {"world": world, "space": space}, read_nothing, arrays)
+
+
 # Time
 
 
@@ -327,6 +370,7 @@ def step_movers(
     space: str = "cell",
     events: bool = True,
     hash: bool = False,  # noqa: A002 - as on the wire
+    watched: ArrayLike | None = None,
 ) -> Question[MoverStep]:
     """Move everybody in lockstep.
 
@@ -350,6 +394,8 @@ def step_movers(
         Tell what happened.
     hash : bool
         Tell the digest of the state.
+    watched : array-like of int, shape (w,), optional
+        Movers whose velocities to tell, whatever area and columns are.
 
     Returns
     -------
@@ -357,12 +403,19 @@ def step_movers(
         What has come of it.
     """
     fields = {"world": world, "dt": dt, "count": count, "events": events, "hash": hash}
+    arrays = {} if watched is None else {"watched": as_array("watched", watched, np.int64, (None,))}
 
     def read(answer: Answer) -> MoverStep:
         told = answer.fields
-        return MoverStep(read_view(answer), told["steps"], told.get("hash"))
+        return MoverStep(
+            read_view(answer),
+            told["steps"],
+            told.get("hash"),
+            answer.arrays.get("watched_velocities"),
+        )
 
-    return Question("movers_step", {**fields, **_view_fields(columns, area, limit, space)}, read)
+    whole = {**fields, **_view_fields(columns, area, limit, space)}
+    return Question("movers_step", whole, read, arrays)
 
 
 def run_movers(world: str, rate: float) -> Question[int]:

@@ -144,6 +144,44 @@ def test_who_is_shut_in_by_a_wall_is_put_beside_it_and_goes_on() -> None:
     assert movers.of("position", units).tolist() != before.tolist()
 
 
+@pytest.mark.parametrize("avoidance", [False, True])
+def test_a_body_that_something_else_has_moved_goes_on_from_there(avoidance: bool) -> None:
+    movers, units = table()
+    movers.grid.set_rectangle((12, 0), (1, 12), SOLID)
+    stepper = Stepper(movers, avoidance=avoidance)
+    stepper.order(units, (10, 4))
+    stepper.step(DT)
+    for x, y in ((5.0, 4.0), (5.0, 8.0), (7.25, 9.5)):
+        movers.steer(units, (1.0, 0.0), positions=[(x, y)])
+        stepper.step(DT)
+        assert movers.of("position", units)[0].tolist() == pytest.approx([x + DT, y], abs=1e-4)
+        assert movers.of("velocity", units)[0].tolist() == pytest.approx([1.0, 0.0], abs=1e-4)
+    # From within a wall the way leads along it, on the side where the body came in.
+    movers.steer(units, (1.0, 1.0), positions=[(11.6, 6.0)])
+    stepper.step(DT)
+    x, y = movers.of("position", units)[0].tolist()
+    assert 11.4 < x < 11.5
+    assert y == pytest.approx(6.0 + DT, abs=0.01)
+
+
+def test_a_current_velocity_is_what_limits_begin_from_and_others_expect() -> None:
+    movers, units = table(2, acceleration=2.0)
+    stepper = Stepper(movers)
+    movers.steer(units, (2.0, 0.0), current_velocities=[(1.0, 0.0), (0.0, 0.0)])
+    stepper.step(DT)
+    assert movers.of("velocity", units)[:, 0].tolist() == pytest.approx([1.1, 0.1])
+    # One that is known to stand is passed otherwise than one that comes along.
+    ways = []
+    for speed in (0.0, -2.0):
+        movers, units = table(2)
+        movers.place(units[1:], [(6, 4)])
+        stepper = Stepper(movers, avoidance=True)
+        movers.steer(units, [(2.0, 0.0), (0.0, 0.0)], current_velocities=[(2, 0), (speed, 0)])
+        stepper.step(DT)
+        ways.append(movers.of("velocity", units)[0].tolist())
+    assert ways[0] != ways[1]
+
+
 def test_steering_is_saved() -> None:
     movers, units = table()
     movers.steer(units, (1.0, 0.0))
@@ -153,6 +191,29 @@ def test_steering_is_saved() -> None:
         for _ in range(5):
             stepper.step(DT)
     assert hash_movers(movers) == hash_movers(again)
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"positions": [(math.nan, 0.0)]}, "positions[0]"),
+        ({"positions": [(0.0, 1.0), (0.0, 1.0)]}, "positions"),
+        ({"positions": [(2.0, 4.0)]}, "positions[0]"),
+        ({"current_velocities": [(0.0, math.inf)]}, "current_velocities[0]"),
+        ({"current_velocities": [(0.0, 1.0)] * 3}, "current_velocities"),
+    ],
+)
+def test_what_is_no_place_or_current_velocity_is_refused(
+    more: dict[str, list[tuple[float, float]]], field: str
+) -> None:
+    movers, units = table()
+    if field == "positions[0]":
+        movers.grid.set_all(SOLID)
+    before = hash_movers(movers)
+    with pytest.raises(InputError) as caught:
+        movers.steer(units, (1.0, 0.0), **more)
+    assert caught.value.field == field
+    assert hash_movers(movers) == before
 
 
 @pytest.mark.parametrize(

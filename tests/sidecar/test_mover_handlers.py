@@ -12,6 +12,7 @@ from navserver.search.grid import Grid
 from navserver.sidecar import mover_handlers
 from navserver.sidecar.mover_owners import MoverOwners
 from navserver.wire.errors import WireError
+from navserver.wire.mover_messages import MOVER_STATES
 from navserver.wire.questions import (
     add_movers,
     create_world,
@@ -27,6 +28,7 @@ from navserver.wire.questions import (
     set_movers,
     set_profile,
     set_up_movers,
+    steer_movers,
     step_movers,
     stop_movers,
     view_movers,
@@ -96,6 +98,25 @@ def test_the_space_of_positions_is_chosen(yard: Direct) -> None:
     assert len(yard.ask(view_movers("w", area=(71, 23, 73, 25))).handles) == 0
 
 
+def test_steered_movers_tell_their_velocities_in_the_same_batch(yard: Direct) -> None:
+    units = add(yard, (1, 1), (1, 5))
+    yard.ask(remove_movers("w", units[1:]))
+    steer = steer_movers("w", units[:1], [(32, -16)], positions=[(56, 40)], space="world")
+    sent = yard.submit(steer)
+    step = step_movers("w", 0.25, space="world", columns=["positions"], watched=units[::-1])
+    done = yard.ask(step)
+    (answer,) = yard.wait(sent)
+    assert answer.status == "ok"  # type: ignore[union-attr]
+    assert done.watched_velocities.dtype == np.float32
+    assert done.watched_velocities == pytest.approx(np.array([[0, 0], [32, -16]]), rel=1e-6)
+    assert done.view.positions == pytest.approx(np.array([[64, 36]]), rel=1e-6)
+    # It goes on until it is told otherwise; in cells there is another number.
+    seen = yard.ask(step_movers("w", 0.25, watched=units[:1], area=(30, 15, 31, 15)))
+    assert seen.watched_velocities == pytest.approx(np.array([[2, -1]]), rel=1e-6)
+    assert yard.ask(view_movers("w")).states.tolist() == [MOVER_STATES.index("steered")]
+    assert yard.ask(step_movers("w", 0.25)).watched_velocities is None
+
+
 def test_movers_are_changed_stopped_and_removed(yard: Direct) -> None:
     units = add(yard, (1, 1), (1, 3), (1, 5), max_speed=[1.0, 2.0, 3.0], acceleration=np.inf)
     paths = send_movers_along("w", units, [(9, 1), (9, 3), (9, 5)], [0, 1, 2, 3])
@@ -149,6 +170,11 @@ def test_bodies_that_do_not_fit_are_refused_and_named(yard: Direct) -> None:
         (order_movers("w", [UNIT], (np.nan, 1)), "goals"),
         (send_movers_along("w", [UNIT], [(1, 1)], [0, 2]), "offsets"),
         (stop_movers("w", [-1]), "handles[0]"),
+        (steer_movers("w", [9], [(1, 0)]), "handles[0]"),
+        (steer_movers("w", [UNIT], [(np.nan, 0)]), "velocities[0]"),
+        (steer_movers("w", [UNIT], [(np.inf, 0)], space="world"), "velocities[0]"),
+        (steer_movers("w", [UNIT], [(1, 0)], positions=[(np.nan, 1)]), "positions[0]"),
+        (steer_movers("w", [UNIT], [(1, 0)], current_velocities=[(2e6, 1)]), "current_velocities"),
         (step_movers("w", -1.0), "dt"),
         (step_movers("w", 1.0, 10_001), "count"),
         (step_movers("w", 1.0, area=(1, 1, 0, 0)), "area"),

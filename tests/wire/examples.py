@@ -331,6 +331,15 @@ MESSAGE_EXAMPLES: dict[str, Example] = {
         },
     ),
     "movers_stop": Example({"world": "city"}, ok(version=3), {"handles": i64(4294967296)}),
+    "movers_steer": Example(
+        {"world": "city", "space": "world"},
+        ok(version=3),
+        {
+            "handles": i64(4294967297),
+            "velocities": f32((48, -16)),
+            "positions": f32((8.5, 24)),
+        },
+    ),
     "movers_step": Example(
         {"world": "city", "dt": 0.125, "count": 8, "hash": True, "columns": ["positions"]},
         ok(
@@ -342,6 +351,7 @@ MESSAGE_EXAMPLES: dict[str, Example] = {
             },
             {
                 "positions": f32((1, 1), (0, 1)),
+                "watched_velocities": f32((3, -1)),
                 "event_ticks": i64(6, 8),
                 "event_kinds": u8(0, 4),
                 "event_handles": i64(4294967296, 4294967297),
@@ -349,6 +359,7 @@ MESSAGE_EXAMPLES: dict[str, Example] = {
             },
             3,
         ),
+        {"watched": i64(4294967297)},
     ),
     "movers_run": Example({"world": "city", "rate": 60.0}, ok({"tick": 8}, version=3)),
     "movers_info": Example(
