@@ -32,6 +32,8 @@ enum RepathPolicy {
 
 ## Internal: no part of what this class offers.
 const AgentBatch := preload("internal/agent_batch.gd")
+## Internal: no part of what this class offers.
+const RequestLog := preload("internal/request_log.gd")
 
 ## The map; empty takes the nearest one above, else the only one in the tree.
 @export var map: NavServerMap2D = null:
@@ -66,6 +68,8 @@ var target_position: Vector2 = Vector2.ZERO:
 var _batch: AgentBatch = null
 var _row: int = -1
 var _pending: bool = false
+# Where whoever debugs the game keeps the question; null if nobody does.
+var _note: RequestLog.Note = null
 var _watch: int = 0
 var _path: PackedVector2Array = PackedVector2Array()
 var _index: int = 0
@@ -215,7 +219,12 @@ func _ask() -> void:
 		_batch = null
 	_unwatch()
 	_pending = true
-	NavServer.get_connection().add_agent(self)
+	if _note != null:
+		_end_note(NavServerPathResult.Status.SUPERSEDED)
+	var connection: NavServerConnection = NavServer.get_connection()
+	connection.add_agent(self)
+	if connection.is_measured:
+		_note = connection.note_question(self, _get_position(), target_position)
 
 
 ## Joins the agents that ask in this frame; the connection calls it when it is this agent's turn.
@@ -313,6 +322,8 @@ func take_break() -> void:
 
 
 func _begin_path() -> void:
+	if _note != null:
+		_end_note(_status)
 	_finish_told = false
 	# The first point is the centre of the cell where the body stands already.
 	_index = mini(1, _path.size() - 1)
@@ -348,13 +359,22 @@ func _drop_question() -> void:
 	elif _pending:
 		NavServer.get_connection().drop_agent(self)
 	_pending = false
+	if _note != null:
+		_end_note(NavServerPathResult.Status.CANCELLED)
 	_unwatch()
 
 
 func _fail(status: NavServerPathResult.Status, reason: String) -> void:
 	_pending = false
 	_path = PackedVector2Array()
+	if _note != null:
+		_end_note(status, reason)
 	path_failed.emit(status, reason)
+
+
+func _end_note(status: NavServerPathResult.Status, reason: String = "") -> void:
+	_note.end(status, reason)
+	_note = null
 
 
 func _on_map_changed(_version: int, _cells: Array[Vector2i]) -> void:

@@ -33,6 +33,8 @@ const Backend := preload("internal/backend.gd")
 ## Internal: no part of what this class offers.
 const FallbackBackend := preload("internal/fallback_backend.gd")
 ## Internal: no part of what this class offers.
+const Inspection := preload("internal/inspection.gd")
+## Internal: no part of what this class offers.
 const Message := preload("internal/message.gd")
 ## Internal: no part of what this class offers.
 const MoverTable := preload("internal/mover_table.gd")
@@ -40,6 +42,8 @@ const MoverTable := preload("internal/mover_table.gd")
 const PathJob := preload("internal/path_job.gd")
 ## Internal: no part of what this class offers.
 const ReachableJob := preload("internal/reachable_job.gd")
+## Internal: no part of what this class offers.
+const RequestLog := preload("internal/request_log.gd")
 ## Internal: no part of what this class offers.
 const SidecarLink := preload("internal/sidecar_link.gd")
 ## Internal: no part of what this class offers.
@@ -70,6 +74,12 @@ var spin_usec: int = 0
 ## Wait at the end of each frame for every answer: for runs without a player, such as
 ## [code]--headless --fixed-fps[/code], that have to be reproducible.
 var lockstep: bool = false
+## Whether figures of what goes on are there, as custom monitors [code]navserver/...[/code] of
+## [Performance]. On where a debugger is attached; elsewhere nothing is counted unless it is set.
+var is_measured: bool = false:
+	set(value):
+		is_measured = value
+		_follow_measured()
 ## The batch of this frame that was asked for last; for [NavServerAgent2D].
 var last_batch: AgentBatch = null
 
@@ -87,6 +97,8 @@ var _mover_tables: Dictionary[MoverTable, bool] = {}
 # What is left of this frame's shares.
 var _answers_usec: int = _ANSWERS_USEC
 var _questions_usec: int = _QUESTIONS_USEC
+# Null as long as nobody looks.
+var _inspection: Inspection = null
 
 
 func _init() -> void:
@@ -104,11 +116,14 @@ func _init() -> void:
 func _enter_tree() -> void:
 	get_tree().process_frame.connect(_begin_frame)
 	get_tree().physics_frame.connect(poll)
+	if EngineDebugger.is_active():
+		is_measured = true
 
 
 func _exit_tree() -> void:
 	get_tree().process_frame.disconnect(_begin_frame)
 	get_tree().physics_frame.disconnect(poll)
+	is_measured = false
 	_link.stop()
 	_fallback.close()
 
@@ -146,6 +161,11 @@ func stop_sidecar() -> void:
 func follow_connection_file(path: String) -> void:
 	_link.stop()
 	_link.follow_file(path)
+
+
+## Returns how many paths were asked for and have not left for whoever finds them.
+func get_waiting_count() -> int:
+	return _waiting.size() + _asking.size()
 
 
 ## Returns the names of what whoever finds the paths now can do.
@@ -238,6 +258,12 @@ func add_agent(agent: NavServerAgent2D) -> void:
 	_asking[agent] = true
 
 
+## Returns where the answer to a question between global positions is to be noted; null unless
+## [member is_measured].
+func note_question(node: Node, from: Vector2, to: Vector2) -> RequestLog.Note:
+	return null if _inspection == null else _inspection.requests.begin(node, from, to)
+
+
 ## Takes an agent out that has not asked yet.
 func drop_agent(agent: NavServerAgent2D) -> void:
 	_asking.erase(agent)
@@ -309,6 +335,14 @@ func _may_start() -> bool:
 	return OS.has_feature("editor") and Settings.is_autostart_wanted()
 
 
+func _follow_measured() -> void:
+	if is_measured and _inspection == null:
+		_inspection = Inspection.new(self, _link, _mover_tables)
+	elif not is_measured and _inspection != null:
+		_inspection.close()
+		_inspection = null
+
+
 func _set_state(next: State, reason: String) -> void:
 	state = next
 	state_reason = reason
@@ -318,6 +352,8 @@ func _set_state(next: State, reason: String) -> void:
 func _begin_frame() -> void:
 	_renew_shares()
 	poll()
+	if _inspection != null:
+		_inspection.advance()
 
 
 func _renew_shares() -> void:

@@ -431,6 +431,11 @@ func is_read() -> bool:
 	return _world.state.is_read
 
 
+## Returns the rectangle of cells in the numbering of searches; for whoever debugs the game.
+func get_used_region() -> Rect2i:
+	return _world.state.region
+
+
 ## Returns the units on this map that the sidecar moves, for crowds and agents.
 func get_movers() -> MoverTable:
 	if _movers == null:
@@ -487,7 +492,13 @@ func _is_known() -> bool:
 
 func _send(request: NavServerPathRequest, job: PathJob) -> NavServerPathRequest:
 	request.follow(job, global_transform, global_to_map)
-	NavServer.get_connection().add_job(job)
+	var connection: NavServerConnection = NavServer.get_connection()
+	connection.add_job(job)
+	if connection.is_measured:
+		var to_global: Transform2D = global_transform * _world.state.transform
+		job.note = connection.note_question(
+			self, to_global * Vector2(job.start), to_global * Vector2(job.goal)
+		)
 	return request
 
 

@@ -2,6 +2,7 @@
 extends EditorPlugin
 ## Keeps a sidecar running beside the editor, and tells games started from here where it is.
 
+const DebuggerPlugin := preload("editor/debugger_plugin.gd")
 const Settings := preload("internal/settings.gd")
 const Preview := preload("editor/preview.gd")
 const SidecarDock := preload("editor/sidecar_dock.gd")
@@ -14,6 +15,7 @@ const _POLL_USEC: int = 4000
 
 var _dock: SidecarDock = null
 var _link: SidecarLink = null
+var _debugger: DebuggerPlugin = null
 var _preview: Preview = null
 var _preview_button: Button = null
 
@@ -29,6 +31,8 @@ func _enter_tree() -> void:
 	_link.progressed.connect(_dock.show_progress)
 	add_control_to_dock(DOCK_SLOT_RIGHT_BL, _dock)
 	_add_preview()
+	_debugger = DebuggerPlugin.new()
+	add_debugger_plugin(_debugger)
 	if _is_import_only():
 		_dock.show_state(SidecarLink.State.OFF, "not started: only importing")
 	elif Settings.is_autostart_wanted():
@@ -39,6 +43,9 @@ func _enter_tree() -> void:
 
 func _exit_tree() -> void:
 	_remove_preview()
+	_debugger.close()
+	remove_debugger_plugin(_debugger)
+	_debugger = null
 	_link.stop()
 	_link = null
 	remove_control_from_docks(_dock)

@@ -3,11 +3,12 @@ extends EditorPlugin
 ## Drives the editor from within, as the environment variable PROBE says, and prints what it saw.
 ##
 ## toggle: the addon is switched off and on 20 times. enable: it is switched on, as a user does it.
-## play: the main scene is played. preview: see preview.gd. stay: nothing.
+## play: the main scene is played. preview, debugger: see preview.gd and debugger.gd. stay: nothing.
 
+const Debugger := preload("debugger.gd")
 const Preview := preload("preview.gd")
 
-var _probe: Preview = null
+var _probe: RefCounted = null
 
 
 func _enter_tree() -> void:
@@ -36,8 +37,13 @@ func _run() -> void:
 			await _wait(60)
 			EditorInterface.play_main_scene()
 		"preview":
-			_probe = Preview.new(get_tree())
-			await _probe.run()
+			var preview: Preview = Preview.new(get_tree())
+			_probe = preview
+			await preview.run()
+		"debugger":
+			var debugger: Debugger = Debugger.new(get_tree())
+			_probe = debugger
+			await debugger.run()
 
 
 func _wait(frames: int) -> void:

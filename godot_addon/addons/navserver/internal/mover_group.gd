@@ -20,6 +20,10 @@ const _ARRIVED: int = 0
 const _ARRIVED_CROWD_FULL: int = 1
 const _STUCK: int = 4
 const _UNREACHABLE: int = 3
+# The protocol's mover states.
+const _WALKS_PATH: int = 2
+const _WALKS_FIELD: int = 3
+const _WAITS: int = 4
 
 ## Where its movers are moved; null outside the tree.
 var table: MoverTable = null
@@ -149,6 +153,16 @@ func get_ids() -> PackedInt64Array:
 ## Returns how many units there are.
 func get_count() -> int:
 	return _units.size()
+
+
+## Returns how many of the units told of last walk, or wait for a way.
+func count_walking() -> int:
+	if view == null:
+		return 0
+	var count: int = 0
+	for state: int in [_WALKS_PATH, _WALKS_FIELD, _WAITS]:
+		count += view.states.count(state)
+	return count
 
 
 ## Tells whether a unit is there.

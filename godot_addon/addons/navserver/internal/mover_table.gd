@@ -83,6 +83,24 @@ func is_live() -> bool:
 	return _serial >= 0 and _serial == world.put_serial and world.is_read
 
 
+## Returns the groups whose movers they are.
+func get_groups() -> Array[MoverGroup]:
+	return _groups
+
+
+## Returns how many units there are, at the sidecar or not.
+func count_units() -> int:
+	var count: int = 0
+	for group: MoverGroup in _groups:
+		count += group.get_count()
+	return count
+
+
+## Returns how many steps of the game are not answered yet, on their way or owed.
+func count_ticks_behind() -> int:
+	return in_flight + roundi(_owed * Engine.physics_ticks_per_second) if is_live() else 0
+
+
 ## Sends a message about the movers; its reply goes to [param handler] if it is no error and the
 ## movers are still those.
 func ask(message: Message, handler: Callable = Callable()) -> void:

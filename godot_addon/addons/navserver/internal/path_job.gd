@@ -6,6 +6,7 @@ signal answered(result: NavServerPathResult)
 ## An edit broke the path that was watched; comes at most once.
 signal invalidated(index: int)
 
+const RequestLog := preload("request_log.gd")
 const WorldState := preload("world_state.gd")
 
 ## The world.
@@ -34,6 +35,8 @@ var watch_number: int = 0
 var made_usec: int = Time.get_ticks_usec()
 ## Whoever waits for the answer, so that it stays until then even if nobody else keeps it.
 var keeper: RefCounted = null
+## Where whoever debugs the game keeps it; null if nobody does.
+var note: RequestLog.Note = null
 
 var _over: bool = false
 
@@ -48,6 +51,8 @@ func answer(result: NavServerPathResult) -> void:
 	if _over:
 		return
 	_over = true
+	if note != null:
+		note.end(result.status, result.reason)
 	answered.emit(result)
 	keeper = null
 

@@ -18,6 +18,7 @@ signal progressed(done: int, total: int)
 enum State { OFF, STARTING, CONNECTING, READY }
 
 const Message := preload("message.gd")
+const RoundTrips := preload("round_trips.gd")
 const Session := preload("session.gd")
 const SidecarBackend := preload("sidecar_backend.gd")
 const SidecarProcess := preload("sidecar_process.gd")
@@ -39,6 +40,8 @@ var state: State = State.OFF
 var backend: SidecarBackend = null
 ## The sidecar that was started here; null if none was.
 var process: SidecarProcess = null
+## Takes the times of messages; null if nobody wants to know.
+var trips: RoundTrips = null
 
 var _session: Session = null
 var _transport: Transport = Transport.new()
@@ -166,6 +169,11 @@ func is_connected_to_server() -> bool:
 	return state == State.READY or _transport.state == Transport.State.OPEN
 
 
+## Returns how many bytes were sent and received so far.
+func get_moved_bytes() -> int:
+	return _transport.moved_bytes
+
+
 ## Tells whether every request is answered.
 func is_idle() -> bool:
 	return state != State.READY or _session.get_pending_count() == 0 and backend.is_idle()
@@ -204,6 +212,8 @@ func _send_requests() -> void:
 			_session.forget(message.get_integer("id"))
 		else:
 			_transport.send_message(encoded)
+			if trips != null:
+				trips.begin(message.get_integer("id"))
 
 
 func _take_events() -> void:
@@ -216,6 +226,8 @@ func _take_events() -> void:
 			Session.Event.RESTARTED:
 				_take_opened(true)
 			Session.Event.REPLY:
+				if trips != null:
+					trips.end(_session.message.get_integer("id"))
 				backend.take_reply(_session.message)
 			Session.Event.PUSHED:
 				_take_pushed(_session.message)
@@ -246,6 +258,8 @@ func _take_opened(anew: bool) -> void:
 ## Lets requests in; before, they would wait for the compiler.
 func _open_up() -> void:
 	_warming_msec = -1
+	if trips != null:
+		trips.forget()
 	backend.forget_watches()
 	_set_state(State.READY, "connected to %s" % _session.server)
 	opened.emit()

@@ -21,6 +21,8 @@ var state: State = State.CLOSED
 var reason: String = ""
 ## The last closing was the peer's refusal of the password: to try again is useless.
 var refused: bool = false
+## Bytes that were sent and received, on all connections.
+var moved_bytes: int = 0
 
 var _heard_msec: int = 0
 var _stream: StreamPeerTCP = null
@@ -145,6 +147,7 @@ func _receive(budget: int) -> void:
 			_connection.receive_data(bytes)
 			_heard_msec = Time.get_ticks_msec()
 			budget -= bytes.size()
+			moved_bytes += bytes.size()
 			if bytes.size() == available:
 				# What comes meanwhile is for the next time.
 				return
@@ -165,6 +168,7 @@ func _send(budget: int) -> void:
 			_close("the peer closed the connection")
 			return
 		budget -= count
+		moved_bytes += count
 		_sent += count
 		if _sent == _unsent[0].size():
 			_unsent.pop_front()
