@@ -14,7 +14,6 @@ const TestCase := preload("test_case.gd")
 
 const _FOLDER: String = "res://tests"
 const _LIVE_FOLDER: String = "res://tests/live"
-const _TIMEOUT_MSEC: int = 60_000
 
 var _errors: ErrorCounter = ErrorCounter.new()
 var _parameters: Dictionary[String, String] = {}
@@ -76,7 +75,7 @@ func _run_test(script: GDScript, path: String, method: String) -> void:
 	case.tree = self
 	_running = true
 	_call_test(case, method)
-	var deadline: int = Time.get_ticks_msec() + _TIMEOUT_MSEC
+	var deadline: int = Time.get_ticks_msec() + int(case.limit_seconds * 1000.0)
 	while _running and Time.get_ticks_msec() < deadline:
 		# An error after an await cuts the test off, and nothing tells that it is over.
 		if _errors.get_count() > errors_before + case.expected_errors:

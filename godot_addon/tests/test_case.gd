@@ -10,6 +10,8 @@ var parameters: Dictionary[String, String] = {}
 var tree: SceneTree = null
 ## What did not hold.
 var failures: PackedStringArray = PackedStringArray()
+## A test that takes longer does not come to its end any more.
+var limit_seconds: float = 60.0
 ## How many errors of the engine are part of the test.
 var expected_errors: int = 0
 

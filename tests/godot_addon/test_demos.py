@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -36,3 +37,25 @@ def test_demo(addon_project: Project, connection_file: Path, script: Path) -> No
     arguments = [script.stem, f"file={connection_file}"]
     passed = addon_project.run_tests(*arguments, options=("--fixed-fps", "60"), timeout=600.0)
     assert passed == count_tests(script)
+
+
+def test_the_dedicated_server_repeats_itself(addon_project: Project, connection_file: Path) -> None:
+    def serve(seed: int) -> tuple[str, str]:
+        """The last line of what it prints while it runs, and its digest."""
+        done = addon_project.run(
+            "--fixed-fps", "60", "res://demo/06_dedicated_server/server.tscn", "--",
+            f"--navserver-connection-file={connection_file}", "ticks=300", f"seed={seed}",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout
+        assert "ERROR" not in done.stdout, done.stdout
+        assert "WARNING" not in done.stdout, done.stdout
+        lines = re.findall(r"^second (\d+): 200 bots, (\d+) arrivals", done.stdout, re.MULTILINE)
+        assert [int(second) for second, _ in lines] == [1, 2, 3, 4, 5]
+        digest = re.search(r"^300 ticks, digest ([0-9a-f]{16})$", done.stdout, re.MULTILINE)
+        assert digest is not None, done.stdout
+        return lines[-1][1], digest[1]
+
+    first = serve(7)
+    assert int(first[0]) > 20
+    assert serve(7) == first
+    assert serve(8)[1] != first[1]

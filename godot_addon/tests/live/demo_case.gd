@@ -9,6 +9,7 @@ extends "../test_case.gd"
 ## path is broken, comes some frames later: play until it is there.
 
 const _FPS: int = 60
+const _WINDOW: Vector2i = Vector2i(1152, 648)
 const _STEADY_FRAMES: int = 3000
 # The engine's own lists grow now and then; what is kept each frame makes more than this.
 const _MEMORY_TOLERANCE: int = 64 * 1024
@@ -24,6 +25,9 @@ var _scene: Node2D = null
 
 
 func before_each() -> void:
+	limit_seconds = 300.0
+	# Without a display the window is one of 64 x 64.
+	tree.root.size = _WINDOW
 	_connection.stop_sidecar()
 	_connection.follow_connection_file(parameters["file"])
 	_connection.lockstep = true
