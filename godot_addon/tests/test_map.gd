@@ -141,6 +141,13 @@ func test_cells_within_reach() -> void:
 	check(Vector2i(3, 0) not in found)
 	check_near(found[Vector2i(1, 2)], 1.0 + sqrt(2.0), 1e-6)
 	check_equal(found.size(), 5)
+	# Others stand there, and outside nobody does.
+	var taken: Array[Vector2i] = [Vector2i(0, 2), Vector2i(-3, 0)]
+	found = map.get_reachable(Vector2i(0, 0), 9.0, walker, taken)
+	check(Vector2i(0, 2) not in found)
+	check_equal(found[Vector2i(1, 2)], 5.0)
+	check_equal(map.get_reachable(Vector2i(0, 2), 9.0, walker, taken).size(), 0)
+	check(Vector2i(0, 2) in map.get_reachable(Vector2i(0, 0), 2.5, walker))
 	check_equal(map.get_reachable(Vector2i(2, 0), 9.0).size(), 0)
 	check_equal(map.get_reachable(Vector2i(-1, 0), 9.0).size(), 0)
 	check_equal(map.get_reachable(Vector2i(0, 0), INF).size(), 13)

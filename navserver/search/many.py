@@ -16,6 +16,7 @@ from navserver.search.grid import Grid, checked_movement
 from navserver.search.movement import MovementOptions, check_keywords
 from navserver.search.moves import DX, DY
 from navserver.search.nodes import CancelFlag, OneUser, SearchMetrics, unpack_cells
+from navserver.search.overrides import checked_query_cells, overridden_masks
 from navserver.search.results import PathResult, ResultRow
 from navserver.search.validation import checked_number
 from navserver.search.wavefront import Outcome, Wavefront
@@ -244,7 +245,12 @@ class OneToMany:
         return self._search.terrain
 
     def reachable(
-        self, start: tuple[int, int], budget: float, *, cancel: CancelFlag | None = None
+        self,
+        start: tuple[int, int],
+        budget: float,
+        *,
+        blocked_cells: ArrayLike | None = None,
+        cancel: CancelFlag | None = None,
     ) -> Reachable:
         """Return the cells within a cost budget, as `reachable` does.
 
@@ -254,6 +260,8 @@ class OneToMany:
             An open cell.
         budget : float
             Finite, >= 0.
+        blocked_cells : array-like of int, shape (n, 2), optional
+            Cells that count as walls in this query.
         cancel : CancelFlag, optional
             Stops the search from another thread.
 
@@ -269,24 +277,37 @@ class OneToMany:
             search was cancelled.
         """
         with self._in_use:
-            return self._reachable(start, budget, cancel)
+            return self._reachable(start, budget, blocked_cells, cancel)
 
     def _reachable(
-        self, start: tuple[int, int], budget: float, cancel: CancelFlag | None
+        self,
+        start: tuple[int, int],
+        budget: float,
+        blocked_cells: ArrayLike | None,
+        cancel: CancelFlag | None,
     ) -> Reachable:
         limit = checked_number("budget", budget, 0.0, "give a finite number >= 0")
-        flat = self._grid.flat_index(start, "start")
+        grid, search = self._grid, self._search
+        flat = grid.flat_index(start, "start")
+        blocked = checked_query_cells(grid, "blocked_cells", blocked_cells)
         terrain = self._terrain
-        if not terrain.open_table[terrain.space[flat]]:
+        is_open = terrain.open_table[terrain.space[flat]] != 0
+        if blocked.size:
+            movement, nothing = search.movement, blocked[:0]
+            is_open = is_open and flat not in grid.space(movement).anchors(blocked, nothing)[0]
+        if not is_open:
             raise InputError("start", start, "is blocked for this movement", "give an open cell")
-        search = self._search
         try:
+            if blocked.size:
+                masks = overridden_masks(grid, movement, blocked, nothing)
+                search.terrain = terrain._replace(masks=masks)
             search.begin(np.array([flat], np.int64), max_cost=limit)
             search.advance(cancel=cancel)
             _refuse_cancelled(search, cancel)
             cells = np.sort(search.touched).astype(np.int64)
-            return Reachable(self._grid, limit, cells, search)
+            return Reachable(grid, limit, cells, search)
         finally:
+            search.terrain = terrain
             search.forget()
 
     def nearest_goal(
@@ -461,6 +482,7 @@ def reachable(
     start: tuple[int, int],
     budget: float,
     *,
+    blocked_cells: ArrayLike | None = None,
     cancel: CancelFlag | None = None,
     **movement: Unpack[MovementOptions],
 ) -> Reachable:
@@ -475,6 +497,9 @@ def reachable(
     budget : float
         Finite, >= 0; a cell's cost may exceed it by one part in 1e9, so that the cost of a path
         is always enough for it.
+    blocked_cells : array-like of int, shape (n, 2), optional
+        Cells that count as walls in this query alone, such as those where others stand; at most
+        4,096.
     cancel : CancelFlag, optional
         Stops the search from another thread.
     **movement
@@ -490,10 +515,13 @@ def reachable(
     InputError
         If the start is blocked or outside the map, the budget is no number >= 0, or the search
         was cancelled.
+    CellError
+        If there are too many blocked cells, or one lies outside the map.
 
     Notes
     -----
-    Work depends on the area reached, not on the map. For many queries keep a `OneToMany`.
+    Work depends on the area reached, not on the map, but for a copy of the map's move masks (a
+    byte a cell) where cells are blocked. For many queries keep a `OneToMany`.
 
     Examples
     --------
@@ -502,7 +530,9 @@ def reachable(
     (21, [[4, 4], [5, 4], [6, 4]])
     """
     check_keywords(movement, reachable)
-    return OneToMany(grid, **movement).reachable(start, budget, cancel=cancel)
+    return OneToMany(grid, **movement).reachable(
+        start, budget, blocked_cells=blocked_cells, cancel=cancel
+    )
 
 
 def nearest_goal(

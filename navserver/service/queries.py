@@ -68,7 +68,7 @@ QUERIES: Mapping[str, Query] = {
     "nearest_walkable": Query(nearest_walkable, ("cell",), ("max_distance",)),
     "random_reachable": Query(random_reachable, ("start", "seed"), ("count",)),
     "raycasts": Query(raycasts, ("starts", "ends"), ("world",), is_short=True),
-    "reachable": Query(reachable, ("start", "budget"), is_cancellable=True),
+    "reachable": Query(reachable, ("start", "budget"), ("blocked_cells",), is_cancellable=True),
     "what_opens": Query(what_opens, ("start", "goal")),
 }
 """Every question by its name; the functions of the package say what arguments mean."""

@@ -49,6 +49,13 @@ def _tell_nearest(call: Call, found: tuple[int, int] | None) -> _Parts:  # noqa:
     return "found", {"cell": [int(found[0]), int(found[1])]}, {}
 
 
+def _reachable(call: Call) -> tuple[str, dict[str, Any]]:
+    arguments = {"start": call.fields["start"], "budget": call.fields["budget"]}
+    if "blocked_cells" in call.arrays:
+        arguments["blocked_cells"] = call.arrays["blocked_cells"]
+    return "reachable", arguments
+
+
 def _tell_bytes(name: str) -> Callable[[Call, Any], _Parts]:
     def tell(call: Call, found: NDArray[np.bool_]) -> _Parts:  # noqa: ARG001
         return "ok", {}, {name: np.atleast_1d(found).astype(np.uint8)}
@@ -147,9 +154,7 @@ def _many(*names: str, **more: Any) -> Callable[[Call], dict[str, Any]]:
 _QUESTIONS: dict[str, _Question] = {
     "nearest": _Question(_nearest, _tell_nearest),
     "reachable": _Question(
-        lambda call: (
-            "reachable", {"start": call.fields["start"], "budget": call.fields["budget"]}
-        ),
+        _reachable,
         lambda _, area: ("ok", {}, {"cells": area.cells, "costs": area.costs}),
     ),
     "line_of_sight": _Question(_ends("line_of_sight"), _tell_bytes("visible")),

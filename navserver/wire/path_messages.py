@@ -20,6 +20,7 @@ from navserver.wire.message import Event, Message, Part
 from navserver.wire.world_messages import COORDINATE, world_field
 
 __all__ = [
+    "BLOCKED_CELLS",
     "MOVEMENT_FIELDS",
     "PATH_EVENTS",
     "PATH_MESSAGES",
@@ -114,6 +115,11 @@ _SEARCH_FIELDS = (
     flag("watch", "watch the path, see ``path_invalid``"),
 )  # fmt: skip
 
+BLOCKED_CELLS = Array(
+    "blocked_cells", "i32", ("k", 2), "up to 4,096 cells that count as walls", required=False
+)
+"""Cells that one query alone does not enter."""
+
 PATH = Message(
     "path",
     "Asks for a path of least cost from a cell to a cell, as the world is at the reply's "
@@ -130,8 +136,7 @@ PATH = Message(
                     default=OPTIONAL),
         ),
         (
-            Array("blocked_cells", "i32", ("k", 2), "up to 4,096 cells that count as walls",
-                  required=False),
+            BLOCKED_CELLS,
             Array("ignored_cells", "i32", ("j", 2), "up to 4,096 cells that count as walkable",
                   required=False),
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from navserver.wire.fields import OPTIONAL, Array, flag, integer, number
 from navserver.wire.message import Message, Part
-from navserver.wire.path_messages import MOVEMENT_FIELDS, cell
+from navserver.wire.path_messages import BLOCKED_CELLS, MOVEMENT_FIELDS, cell
 from navserver.wire.world_messages import world_field
 
 __all__ = ["QUERY_MESSAGES"]
@@ -44,7 +44,7 @@ REACHABLE = Message(
             number("budget", 0.0, _LARGEST, "the cost that may be spent"),
             *MOVEMENT_FIELDS,
         ),
-        (),
+        (BLOCKED_CELLS,),
     ),
     Part(
         (),

@@ -60,7 +60,12 @@ def nearest(
 
 
 def reachable(
-    world: str, start: tuple[int, int], budget: float, **movement: Any
+    world: str,
+    start: tuple[int, int],
+    budget: float,
+    *,
+    blocked_cells: ArrayLike | None = None,
+    **movement: Any,
 ) -> Question[tuple[NDArray[np.int32], NDArray[np.float64]]]:
     """Ask for all cells that can be reached for a cost.
 
@@ -72,6 +77,8 @@ def reachable(
         An open cell.
     budget : float
         The cost.
+    blocked_cells : array-like of int, shape (n, 2), optional
+        Cells that count as walls.
     **movement
         See `MovementFields`.
 
@@ -81,8 +88,11 @@ def reachable(
         Cells and costs.
     """
     fields = {"world": world, "start": as_pair("start", start), "budget": budget, **movement}
+    arrays = {}
+    if blocked_cells is not None:
+        arrays["blocked_cells"] = as_cells("blocked_cells", blocked_cells)
     return Question(
-        "reachable", fields, lambda answer: (answer.arrays["cells"], answer.arrays["costs"])
+        "reachable", fields, lambda answer: (answer.arrays["cells"], answer.arrays["costs"]), arrays
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navserver.search.grid import CostModel, DiagonalMode, Grid, Profile
-from navserver.search.many import OneToMany, cost_matrix, nearest_goal, reachable
+from navserver.search.many import OneToMany, Reachable, cost_matrix, nearest_goal, reachable
 from navserver.search.nodes import CancelFlag
 from navserver.status import CellError, Detail, InputError, Status
 from tests import reference as ref
@@ -48,26 +48,62 @@ def test_reachable_cells_are_those_within_the_budget(query: sts.Query, data: st.
         budget = data.draw(st.sampled_from([*BUDGETS, *whole.values()]))
         expected = {c: cost for c, cost in whole.items() if cost <= budget * (1 + 1e-9)}
         area = queries.reachable(start, budget)
-        cells = ref.as_cells(area.cells)
-        assert area.cells.dtype == np.int32
-        assert cells == sorted(expected, key=query.model.index), "row by row, each once"
-        assert len(area) == len(expected)
-        assert dict(zip(cells, area.costs.tolist(), strict=True)) == pytest.approx(
-            expected, rel=1e-9, abs=1e-12
-        )
-        for cell in [start, *data.draw(st.lists(sts.cells(query.model), max_size=4))]:
-            assert (cell in area) == (cell in expected)
-            path = ref.as_cells(area.path_to(cell))
-            if cell not in expected:
-                assert path == []
-                assert math.isinf(area.cost_at(cell))
-                continue
-            cost, _ = ref.check_path(
-                costs, path, start, cell, query.diagonal_mode, query.cost_model
-            )
-            assert cost == pytest.approx(expected[cell], rel=1e-9, abs=1e-12)
-            assert area.cost_at(cell) == pytest.approx(cost, rel=1e-9, abs=1e-12)
+        check_area(query, area, start, expected, data)
         next_edit(query, grid, data)
+
+
+def check_area(
+    query: sts.Query,
+    area: Reachable,
+    start: Cell,
+    expected: dict[Cell, float],
+    data: st.DataObject,
+) -> None:
+    costs = query.costs()
+    cells = ref.as_cells(area.cells)
+    assert area.cells.dtype == np.int32
+    assert cells == sorted(expected, key=query.model.index), "row by row, each once"
+    assert len(area) == len(expected)
+    assert dict(zip(cells, area.costs.tolist(), strict=True)) == pytest.approx(
+        expected, rel=1e-9, abs=1e-12
+    )
+    for cell in [start, *data.draw(st.lists(sts.cells(query.model), max_size=4))]:
+        assert (cell in area) == (cell in expected)
+        path = ref.as_cells(area.path_to(cell))
+        if cell not in expected:
+            assert path == []
+            assert math.isinf(area.cost_at(cell))
+            continue
+        cost, _ = ref.check_path(costs, path, start, cell, query.diagonal_mode, query.cost_model)
+        assert cost == pytest.approx(expected[cell], rel=1e-9, abs=1e-12)
+        assert area.cost_at(cell) == pytest.approx(cost, rel=1e-9, abs=1e-12)
+
+
+@given(sts.queries(), st.data())
+def test_blocked_cells_are_walls_for_one_query(query: sts.Query, data: st.DataObject) -> None:
+    grid = sts.grid_of(query.model)
+    queries = OneToMany(grid, **query.options())
+    query.blocked_cells = data.draw(st.lists(sts.cells(query.model), min_size=1, max_size=6))
+    costs = query.costs()
+    if not costs:
+        return
+    start = data.draw(st.sampled_from(sorted(costs)))
+    whole = ref.distances(costs, start, query.diagonal_mode, query.cost_model)
+    budget = data.draw(st.sampled_from([*BUDGETS, *whole.values()]))
+    expected = {c: cost for c, cost in whole.items() if cost <= budget * (1 + 1e-9)}
+    area = queries.reachable(start, budget, blocked_cells=query.blocked_cells)
+    check_area(query, area, start, expected, data)
+    query.blocked_cells = []
+    whole = ref.distances(query.costs(), start, query.diagonal_mode, query.cost_model)
+    assert len(queries.reachable(start, 1e9)) == len(whole), "the walls are gone again"
+
+
+def test_blocked_cells_that_cannot_be_are_named() -> None:
+    grid = Grid.filled(3, 3)
+    with pytest.raises(InputError, match="start"):
+        reachable(grid, (0, 0), 1.0, blocked_cells=[(0, 0)])
+    with pytest.raises(CellError, match="blocked_cells"):
+        reachable(grid, (0, 0), 1.0, blocked_cells=[(3, 0)])
 
 
 def test_the_area_stays_when_the_grid_and_the_queries_go_on() -> None:

@@ -52,6 +52,13 @@ def test_reachable(city: Direct) -> None:
     wanted = navserver.reachable(GRID, start, 4.5)
     assert cells.tolist() == wanted.cells.tolist()
     assert costs.tolist() == wanted.costs.tolist()
+    taken = [tuple(cell) for cell in cells.tolist() if tuple(cell) != start][::3]
+    assert taken
+    cells, costs = city.ask(reachable("w", start, 4.5, blocked_cells=taken))
+    wanted = navserver.reachable(GRID, start, 4.5, blocked_cells=taken)
+    assert cells.tolist() == wanted.cells.tolist()
+    assert costs.tolist() == wanted.costs.tolist()
+    assert not {tuple(cell) for cell in cells.tolist()} & set(taken)
 
 
 def test_line_of_sight_and_connected(city: Direct) -> None:

@@ -203,6 +203,7 @@ MESSAGE_EXAMPLES: dict[str, Example] = {
     "reachable": Example(
         {"world": "city", "start": [-1, 0], "budget": 1.0},
         ok({}, {"cells": i32((-1, 0), (-1, 1)), "costs": f64(0.0, 1.0)}, 3),
+        {"blocked_cells": i32((0, 0))},
     ),
     "line_of_sight": Example(
         {"world": "city"},

@@ -210,9 +210,7 @@ func find_path(query: NavServerPathQuery) -> NavServerPathRequest:
 	job.priority = clampi(query.priority, -100, 100)
 	job.allow_partial = query.allow_partial_path
 	job.watch = query.watch
-	for cell: Vector2i in query.blocked_cells:
-		var inner: Vector2i = _world.layout.to_inner(cell)
-		job.blocked_cells.append_array([inner.x, inner.y])
+	job.blocked_cells = _world.list_inner(query.blocked_cells)
 	return _send(request, job)
 
 
@@ -263,10 +261,14 @@ func query_blocking(
 
 
 ## Returns the cells that a body reaches from a cell for at most [param budget], such as its action
-## points, each with what it costs to get there. The cell itself costs 0. Blocks like
-## [method get_id_path]; empty if there was no answer in time, or where the body cannot stand.
+## points, each with what it costs to get there. The cell itself costs 0. [param blocked_cells]
+## count as solid this once, such as those where others stand. Blocks like [method get_id_path];
+## empty if there was no answer in time, or where the body cannot stand.
 func get_reachable(
-	from_id: Vector2i, budget: float, profile: NavServerProfile = null
+	from_id: Vector2i,
+	budget: float,
+	profile: NavServerProfile = null,
+	blocked_cells: Array[Vector2i] = []
 ) -> Dictionary[Vector2i, float]:
 	var found: Dictionary[Vector2i, float] = {}
 	if is_nan(budget) or budget < 0.0:
@@ -285,6 +287,7 @@ func get_reachable(
 	job.profile = path.profile
 	job.size = path.size
 	job.budget = minf(budget, 1e300)
+	job.blocked_cells = _world.list_inner(blocked_cells)
 	NavServer.get_connection().find_reachable(job)
 	NavServer.get_connection().wait_for(func() -> bool: return job.is_over, deadline)
 	for cell: Vector2i in job.costs:

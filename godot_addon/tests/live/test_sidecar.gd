@@ -99,6 +99,7 @@ func test_it_answers_as_the_fallback() -> void:
 func _compare(
 	map: NavServerMap2D, profiles: Array[NavServerProfile], random: RandomNumberGenerator
 ) -> void:
+	var taken: Array[Vector2i] = [Vector2i(-2, 3), Vector2i(3, 3), Vector2i(2, 3), Vector2i(4, 4)]
 	var queries: Array[NavServerPathQuery] = []
 	for index: int in 24:
 		var query: NavServerPathQuery = _query(
@@ -107,6 +108,8 @@ func _compare(
 			Vector2i(random.randi() % 14, random.randi() % 12)
 		)
 		query.profile = profiles[index % 3]
+		if index % 4 == 0:
+			query.blocked_cells = taken
 		queries.append(query)
 	var answers: Array[NavServerPathResult] = []
 	for request: NavServerPathRequest in map.find_paths(queries):
@@ -114,8 +117,10 @@ func _compare(
 	map.timeout_msec = 10_000
 	var start: Vector2i = Vector2i(1, 1)
 	var reached: Dictionary[Vector2i, float] = map.get_reachable(start, 6.5, profiles[1])
+	var around: Dictionary[Vector2i, float] = map.get_reachable(start, 6.5, profiles[2], taken)
 	_connection.stop_sidecar()
 	_compare_reachable(reached, map.get_reachable(start, 6.5, profiles[1]))
+	_compare_reachable(around, map.get_reachable(start, 6.5, profiles[2], taken))
 	var others: Array[NavServerPathRequest] = map.find_paths(queries)
 	for index: int in others.size():
 		var expected: NavServerPathResult = await others[index].wait()

@@ -252,7 +252,7 @@ func _do_find_reachable(job: ReachableJob) -> void:
 	var found: Dictionary[Vector2i, float] = {}
 	if job.world.name in _worlds:
 		var held: FallbackWorld = _worlds[job.world.name]
-		found = held.find_reachable(job.start, job.budget, job.profile, job.size)
+		found = held.find_reachable(job.start, job.budget, job.profile, job.size, job.blocked_cells)
 	_add_result(_answer_reachable.bind(job, found))
 
 

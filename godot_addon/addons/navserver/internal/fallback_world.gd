@@ -83,9 +83,9 @@ func find_path(
 
 ## Returns the cells that a body reaches for a cost, with what each costs.
 func find_reachable(
-	start: Vector2i, budget: float, profile: String, size: int
+	start: Vector2i, budget: float, profile: String, size: int, blocked: PackedInt32Array
 ) -> Dictionary[Vector2i, float]:
-	return _searcher(profile, size).find_reachable(start, budget, self)
+	return _searcher(profile, size).find_reachable(start, budget, blocked, self)
 
 
 ## Returns the first entry of a path's cells that the body cannot reach any more; -1 if it can.
@@ -199,15 +199,15 @@ class Searcher:
 				status = NavServerPathResult.Status.UNREACHABLE
 			elif cells[-1] != goal:
 				status = NavServerPathResult.Status.PARTIAL
-		for cell: Vector2i in closed:
-			_grid.set_point_solid(cell, false)
+		_open(closed)
 		return _make_result(status, cells, world)
 
 	## By Dijkstra's algorithm: the cells that are waiting lie in a heap of cost and cell.
 	func find_reachable(
-		start: Vector2i, budget: float, world: RefCounted
+		start: Vector2i, budget: float, blocked: PackedInt32Array, world: RefCounted
 	) -> Dictionary[Vector2i, float]:
 		var settled: Dictionary[Vector2i, float] = {}
+		var closed: Array[Vector2i] = _close(blocked)
 		var waiting: Heap = Heap.new()
 		if _grid.is_in_boundsv(start) and not _grid.is_point_solid(start):
 			waiting.push(0.0, start)
@@ -227,6 +227,7 @@ class Searcher:
 				var enter: float = world.call("cost_of", next, _costs, _size)
 				if cost + length * enter <= budget:
 					waiting.push(cost + length * enter, next)
+		_open(closed)
 		return settled
 
 	func find_break(cells: Array[Vector2i]) -> int:
@@ -295,6 +296,10 @@ class Searcher:
 						_grid.set_point_solid(cell)
 						closed.append(cell)
 		return closed
+
+	func _open(closed: Array[Vector2i]) -> void:
+		for cell: Vector2i in closed:
+			_grid.set_point_solid(cell, false)
 
 	func _make_result(
 		status: NavServerPathResult.Status, cells: Array[Vector2i], world: RefCounted

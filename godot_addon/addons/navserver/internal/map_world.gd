@@ -125,6 +125,15 @@ func has_cell(cell: Vector2i) -> bool:
 	return is_known() and state.region.has_point(layout.to_inner(cell))
 
 
+## Returns the x and y of cells, as a query names them.
+func list_inner(cells: Array[Vector2i]) -> PackedInt32Array:
+	var listed: PackedInt32Array = PackedInt32Array()
+	for cell: Vector2i in cells:
+		var inner: Vector2i = layout.to_inner(cell)
+		listed.append_array([inner.x, inner.y])
+	return listed
+
+
 ## Notes that a cell may have changed; tells whether it is the first since the last
 ## [method flush].
 func mark(cell: Vector2i) -> bool:

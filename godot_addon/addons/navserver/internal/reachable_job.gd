@@ -13,6 +13,8 @@ var budget: float = 0.0
 var profile: String = WorldState.DEFAULT_PROFILE
 ## Side of the body in cells.
 var size: int = 1
+## Cells that count as walls, x and y in turns.
+var blocked_cells: PackedInt32Array = PackedInt32Array()
 ## What it costs to reach each cell, once [member is_over].
 var costs: Dictionary[Vector2i, float] = {}
 ## Whether the answer is there.

@@ -172,6 +172,7 @@ func find_reachable(job: ReachableJob) -> void:
 	message.header["profile"] = job.profile
 	message.header["diagonal_mode"] = job.world.diagonal_mode
 	message.header["size"] = job.size
+	_add_blocked_cells(message, job.world, job.blocked_cells)
 	_reachable[_requests.send(message, _take_reachable)] = job
 
 
@@ -283,11 +284,22 @@ func _ask_one(job: PathJob) -> void:
 	message.header["priority"] = job.priority
 	if job.deadline_msec > 0.0:
 		message.header["deadline_ms"] = job.deadline_msec
-	if not job.blocked_cells.is_empty():
-		message.add_cells("blocked_cells", job.blocked_cells)
+	_add_blocked_cells(message, job.world, job.blocked_cells)
 	var id: int = _requests.send(message, _take_path)
 	_jobs[id] = [job]
 	_places[job] = Vector2i(id, 0)
+
+
+## Cells outside the map block nobody, and the sidecar refuses them.
+static func _add_blocked_cells(
+	message: Message, world: WorldState, blocked: PackedInt32Array
+) -> void:
+	var cells: PackedInt32Array = PackedInt32Array()
+	for at: int in range(0, blocked.size(), 2):
+		if world.region.has_point(Vector2i(blocked[at], blocked[at + 1])):
+			cells.append_array([blocked[at], blocked[at + 1]])
+	if not cells.is_empty():
+		message.add_cells("blocked_cells", cells)
 
 
 func _ask_many(jobs: Array[PathJob]) -> void:
