@@ -184,14 +184,8 @@ class Searcher:
 		blocked: PackedInt32Array,
 		world: RefCounted
 	) -> NavServerPathResult:
-		var status: NavServerPathResult.Status = _judge_ends(start, goal, allow_partial)
-		if status != NavServerPathResult.Status.FOUND:
-			return NavServerPathResult.without_path(status)
 		var closed: Array[Vector2i] = _close(blocked)
-		if _grid.is_point_solid(start):
-			status = NavServerPathResult.Status.START_BLOCKED
-		elif _grid.is_point_solid(goal) and not allow_partial:
-			status = NavServerPathResult.Status.GOAL_BLOCKED
+		var status: NavServerPathResult.Status = _judge_ends(start, goal, allow_partial)
 		var cells: Array[Vector2i] = []
 		if status == NavServerPathResult.Status.FOUND:
 			cells = _grid.get_id_path(start, goal, allow_partial)
