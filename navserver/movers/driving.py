@@ -75,17 +75,22 @@ def turning_speed_(turn_rate: float, cosine: float, distance: float, most: float
 
 
 @subkernel
-def exit_speed_(course: Course, limits: Limits, i: int, k: int, x: float, y: float) -> float:
-    """Return how fast one who comes from (x, y) may pass waypoint `k`.
+def exit_speed_(
+    pool: NDArray[np.float32],
+    k: int,
+    end: int,
+    x: float,
+    y: float,
+    braking: float,
+    turn_rate: float,
+    best: float,
+    arrival_radius: float,
+) -> float:
+    """Return how fast, at most `best`, one who comes from (x, y) may pass waypoint `k`.
 
     Invariant: `best` allows for the corners before waypoint `j`, `covered` is the way from `k` to
     `j`, and (x, y) the point before `j`.
     """
-    pool = course.pool
-    braking = float(limits.braking[i])
-    end = int(course.end[i])
-    turn_rate = float(limits.turn_rate[i])
-    best = float(course.max_speed[i])
     covered = 0.0
     for j in range(k, end):
         corner = 0.0
@@ -102,7 +107,7 @@ def exit_speed_(course: Course, limits: Limits, i: int, k: int, x: float, y: flo
                 cosine = (dx * next_dx + dy * next_dy) / both
                 corner = turning_speed_(turn_rate, cosine, length, best)
         elif braking < np.inf and j > k:
-            covered = max(covered - course.arrival_radius[i], 0.0)
+            covered = max(covered - arrival_radius, 0.0)
         if braking == np.inf:
             return min(best, corner) if j < end - 1 else best
         best = min(best, math.sqrt(corner * corner + 2.0 * braking * covered))
@@ -322,7 +327,10 @@ def drive_on_(
         to_x = (to_x - x) * (1.0 / distance)
         to_y = (to_y - y) * (1.0 / distance)
         if limits.exit_speed[i] < 0.0:
-            limits.exit_speed[i] = exit_speed_(course, limits, i, k, x, y)
+            limits.exit_speed[i] = exit_speed_(
+                course.pool, k, last + 1, x, y, float(limits.braking[i]), turn_rate,
+                float(course.max_speed[i]), float(course.arrival_radius[i]),
+            )  # fmt: skip
         if speed > 0.0:
             before = hx * to_x + hy * to_y
             hx, hy = turned_(hx, hy, to_x, to_y, angle)
@@ -433,21 +441,24 @@ def turn_on_(rails: Rails, course: Course, limits: Limits, i: int, spare: float)
 
 
 @inlined
-def fetch_(rails: Rails, course: Course, limits: Limits, later: int, soon: int) -> None:
-    """Ask for what is known of a mover whose turn is later, and for the waypoints of one soon."""
-    prefetch(rails.target, 2 * later)
-    prefetch(rails.velocity, 2 * later)
-    prefetch(rails.position, 2 * later)
-    prefetch(rails.time_left, later)
-    prefetch(course.max_speed, later)
-    prefetch(course.end, later)
-    prefetch(limits.acceleration, later)
-    prefetch(limits.turn_rate, later)
-    prefetch(limits.braking, later)
-    prefetch(limits.exit_speed, later)
+def fetch_(rails: Rails, course: Course, limits: Limits, soon: int, later: int) -> None:
+    """Ask for what is known of a mover whose turn comes soon, and where the way of a later one is.
+
+    Which waypoints are wanted is known only once `next` is there, so that is asked for first.
+    """
+    prefetch(course.next, later)
     waypoint = 2 * course.next[soon]
     prefetch(course.pool, waypoint)
     prefetch(course.pool, waypoint + 4)
+    prefetch(rails.target, 2 * soon)
+    prefetch(rails.velocity, 2 * soon)
+    prefetch(rails.position, 2 * soon)
+    prefetch(rails.time_left, soon)
+    prefetch(course.max_speed, soon)
+    prefetch(course.end, soon)
+    prefetch(limits.turn_rate, soon)
+    prefetch(limits.braking, soon)
+    prefetch(limits.exit_speed, soon)
 
 
 @kernel
@@ -492,8 +503,9 @@ def drive_(
     flagged = 0
     last = first + count - 1
     for entry in range(first, first + count):
-        i = due[entry]
-        fetch_(rails, course, limits, due[min(entry + 4, last)], due[min(entry + 2, last)])
+        fetch_(rails, course, limits, due[min(entry + 8, last)], due[min(entry + 16, last)])
+        # Without a sign: else each read would ask whether to count from the array's end.
+        i = np.uint64(due[entry])
         if state[i] == PATH and movement[i] == which:
             spare = -float(time_left[i])
             if not turn_on_(rails, course, limits, i, spare):
