@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from navserver.wire.errors import WireError
@@ -171,7 +172,7 @@ class Part:
         for key, array in arrays.items():
             if key in known:
                 known[key].check(array, lengths)
-                found[key] = array
+                found[key] = _quieted(array) if array.dtype.kind == "f" else array
             elif strict:
                 raise WireError(
                     "bad_field", key, f"{array.dtype} of shape {array.shape}",
@@ -184,6 +185,12 @@ class Part:
                     f"send {declared.dtype} of {declared.described()}",
                 )  # fmt: skip
         return found
+
+
+def _quieted(array: NDArray[Any]) -> NDArray[Any]:
+    """Return floats with quiet NaNs: a signalling one would warn wherever it is converted."""
+    is_nan = np.isnan(array)
+    return np.where(is_nan, array.dtype.type(np.nan), array) if is_nan.any() else array
 
 
 class ReplyHead(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import msgpack
@@ -57,6 +58,27 @@ def spoiled_examples() -> Iterator[Frames]:
             yield [header[:at], *frames[1:]]
             yield [header[:at] + bytes([header[at] ^ 0xFF]) + header[at + 1 :], *frames[1:]]
             yield [header[:at] + bytes([header[at] ^ 1]) + header[at + 1 :], *frames[1:]]
+
+
+_ODD_BITS = {
+    np.dtype("f4"): [0x7F800001, 0xFFA00000, 0x7FC00000, 0x7F800000, 0xFF800000, 1, 0x7F7FFFFF],
+    np.dtype("f8"): [0x7FF << 52 | 1, 0xFFF8 << 48, 0x7FF << 52, 0xFFF << 52, 1, 0x7FE << 52],
+}
+"""Numbers that are none, signalling and quiet ones, without end, tiny and huge."""
+
+
+def odd_numbers() -> Iterator[Frames]:
+    """Yield every example with odd numbers at both ends of each of its arrays of floats."""
+    numbers = count(100)
+    for name, example in MESSAGE_EXAMPLES.items():
+        for key, array in example.arrays.items():
+            for bits in _ODD_BITS.get(array.dtype, ()):
+                for at in {0, array.size - 1} if array.size else ():
+                    odd = array.copy()
+                    odd.view(f"u{odd.itemsize}").reshape(-1)[at] = bits
+                    arrays = {**example.arrays, key: odd}
+                    frames = encode_request(name, next(numbers), example.fields, arrays)
+                    yield [bytes(frame) for frame in frames]
 
 
 def bombs() -> Iterator[Frames]:

@@ -27,6 +27,7 @@ from tests.sidecar.hostile import (
     Maker,
     bombs,
     numbered,
+    odd_numbers,
     spoiled_examples,
 )
 
@@ -150,6 +151,11 @@ def test_no_input_does_harm_and_none_is_kept(victim: Victim, count: int) -> None
 
 def test_bombs_do_no_harm(victim: Victim) -> None:
     feed_all(victim, bombs())
+    assert victim.errors > 0
+
+
+def test_numbers_that_are_none_do_no_harm(victim: Victim) -> None:
+    assert feed_all(victim, odd_numbers()) > 100
     assert victim.errors > 0
 
 
