@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from navserver._jit import warm_up
 from navserver.commands.arguments import UsageError, as_number, as_positive, as_seed
 from navserver.commands.movement import add_movement
+from navserver.commands.progress import Progress, StopRequest, compile_visibly
 from navserver.maps.builtin import load_builtin
 from navserver.maps.loading import BUILTIN_PREFIX, load_map
 from navserver.search.grid import Grid
@@ -23,6 +23,7 @@ from navserver.sidecar.connection_file import ConnectionInfo
 from navserver.sim.bots import BEHAVIORS
 from navserver.sim.clients import ClientsWorld
 from navserver.sim.lockstep import LockstepWorld
+from navserver.sim.recording import Recorder
 from navserver.sim.report import summary_of, write_report
 from navserver.sim.runner import Run, RunResult, run_scenario
 from navserver.sim.scenarios import (
@@ -39,6 +40,9 @@ from navserver.status import InputError, MapFileError
 __all__ = ["add_to", "run"]
 
 FAILED = 1
+
+# Where no bar can be shown, as in CI.
+_LINE_SECONDS = 10.0
 
 _EXAMPLES = """\
 examples:
@@ -130,22 +134,8 @@ def run(arguments: argparse.Namespace) -> int:
     scenario = _scenario_of(arguments)
     grid, scenario = _with_map(scenario, arguments)
     _check_outputs(arguments)
-    warm_up()
-    bar = _Bar()
-    try:
-        result, recorder = run_scenario(
-            scenario,
-            grid,
-            partial(_make_world, arguments),
-            record=arguments.record is not None,
-            progress=bar.show if sys.stderr.isatty() else None,
-        )
-    except MapFileError:
-        raise
-    except InputError as error:
-        raise _as_stated(error, arguments) from None
-    finally:
-        bar.end()
+    compile_visibly(_LINE_SECONDS)
+    result, recorder = _run(scenario, grid, arguments)
     summary = summary_of(result)
     if recorder is not None:
         recorder.save(arguments.record)
@@ -163,6 +153,30 @@ def run(arguments: argparse.Namespace) -> int:
     if result.error is not None:
         print(f"navserver: the run ended early: {result.error}", file=sys.stderr)
     return FAILED if result.error is not None or result.in_wall else 0
+
+
+def _run(
+    scenario: Scenario, grid: Grid, arguments: argparse.Namespace
+) -> tuple[RunResult, Recorder | None]:
+    """Run, show how far it is, and end early where the user asks for it."""
+    with Progress(_LINE_SECONDS) as progress, StopRequest() as stop:
+
+        def show(done: int, total: int, run: Run) -> bool:
+            progress.show(done, total, _text_of(run))
+            return not stop.is_made
+
+        try:
+            return run_scenario(
+                scenario,
+                grid,
+                partial(_make_world, arguments),
+                record=arguments.record is not None,
+                progress=show,
+            )
+        except MapFileError:
+            raise
+        except InputError as error:
+            raise _as_stated(error, arguments) from None
 
 
 def _as_stated(error: InputError, arguments: argparse.Namespace) -> InputError:
@@ -290,30 +304,10 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             ) from None
 
 
-class _Bar:
-    """A bar on a terminal, made when the first tick is shown."""
-
-    def __init__(self) -> None:
-        self._progress: Any = None
-        self._task: Any = None
-
-    def show(self, done: int, total: int, run: Run) -> bool:
-        from rich.console import Console  # noqa: PLC0415 - slow to import, only for terminals
-        from rich.progress import Progress  # noqa: PLC0415
-
-        if self._progress is None:
-            self._progress = Progress(console=Console(stderr=True), transient=True)
-            self._progress.start()
-            self._task = self._progress.add_task("", total=total)
-        self._progress.update(
-            self._task, completed=done, description=f"{run.tally.arrivals:,} arrivals"
-        )
-        return True
-
-    def end(self) -> None:
-        """Leave the terminal as it was, however the run has ended."""
-        if self._progress is not None:
-            self._progress.stop()
+def _text_of(run: Run) -> str:
+    """Return what a run has come to, in some words."""
+    arrivals = f"ticks, {run.tally.arrivals:,} arrivals"
+    return f"{arrivals}, {run.waiting:,} wait for a way" if run.waiting else arrivals
 
 
 def _print_summary(summary: dict[str, Any], result: RunResult) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from navserver.commands.arguments import as_name, as_positive, choices_of
+from navserver.commands.progress import Progress
 from navserver.maps.loading import load_map
 from navserver.maps.movingai import Scenario, load_scenarios
 from navserver.search.astar import ALGORITHMS, AStar
@@ -109,7 +108,12 @@ def run(arguments: argparse.Namespace) -> int:
         for file in _scenario_files(arguments.scenarios)
     ]
     totals = _Totals()
-    with _progress(sum(len(scenarios) for _, scenarios in files)) as advance:
+    total = sum(len(scenarios) for _, scenarios in files)
+    with Progress() as progress:
+
+        def advance(name: str) -> None:
+            progress.show(totals.scenarios, total, name)
+
         for file, scenarios in files:
             _check_file(file, scenarios, folder, arguments.algorithm, totals, advance)
     if arguments.json:
@@ -217,29 +221,3 @@ def _print_report(totals: _Totals) -> None:
         f"{totals.expanded / totals.scenarios:.0f} expanded cells a scenario, on average"
     )
     print(f"{totals.scenarios} scenarios, {len(totals.mismatches)} mismatches")
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[str], None]]:
-    """Show a bar on a terminal; give a function to call after each scenario."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console  # noqa: PLC0415 - slow to import, only for terminals
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=total)
-        waiting = 0
-        shown = time.monotonic()
-
-        def advance(name: str) -> None:
-            nonlocal waiting, shown
-            waiting += 1
-            # Searches take microseconds: the bar must not take more.
-            if time.monotonic() - shown > 0.05:
-                progress.update(task, advance=waiting, description=name)
-                waiting = 0
-                shown = time.monotonic()
-
-        yield advance

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from navserver._jit import warm_up
 from navserver.animation import Film
 from navserver.commands.arguments import as_positive
+from navserver.commands.progress import Progress, compile_visibly
 from navserver.maps.builtin import BuiltinMap, load_builtin
 from navserver.maps.case_writing import save_case
 from navserver.render import save_picture
@@ -91,26 +90,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(
             "--out", arguments.out, f"cannot be made ({error.strerror})", "name another folder"
         ) from None
-    _compile()
+    # Before the sidecar does the same beside this process.
+    compile_visibly(_TELL_SECONDS)
     scene = load_builtin("countryside")
     _show_searches(scene, folder)
     if not arguments.no_bots:
         _show_bots(scene, arguments.bots, folder)
     return 0
-
-
-def _compile() -> None:
-    """Compile before the sidecar does the same beside this process."""
-    began = told = time.monotonic()
-
-    def tell(done: int, total: int, _name: str) -> None:
-        nonlocal told
-        now = time.monotonic()
-        if now - told >= _TELL_SECONDS and done < total:
-            told = now
-            _say(f"kernels, compiled once: {done} of {total} groups, {now - began:.0f} s")
-
-    warm_up(tell)
 
 
 def _say(text: str) -> None:
@@ -188,27 +174,18 @@ def _show_bots(scene: BuiltinMap, bots: int, folder: Path) -> None:
             worlds.append(_FilmedWorld(setup, file))
             return worlds[0]
 
-        result, _ = run_scenario(scenario, scene.grid, make_world, progress=_Teller().tell)
+        with Progress(_TELL_SECONDS) as progress:
+
+            def show(done: int, total: int, run: Run) -> bool:
+                progress.show(done, total, f"ticks, {run.tally.arrivals} arrivals")
+                return True
+
+            result, _ = run_scenario(scenario, scene.grid, make_world, progress=show)
     _tell_of_bots(result)
     film = folder / "bots.gif"
     worlds[0].film.save_gif(film, speed=_FILM_SPEED, most_bytes=_FILM_BYTES)
     print(f"film:    {film}")
     print(f"report:  {write_report(folder, result, 'Bots in the countryside')}")
-
-
-class _Teller:
-    """Tells now and then how far a run is."""
-
-    def __init__(self) -> None:
-        self._told = time.monotonic()
-
-    def tell(self, done: int, total: int, run: Run) -> bool:
-        """Say it, and let the run go on."""
-        now = time.monotonic()
-        if now - self._told >= _TELL_SECONDS or done == total:
-            self._told = now
-            _say(f"tick {done} of {total}, {run.tally.arrivals} arrivals")
-        return True
 
 
 def _tell_of_bots(result: RunResult) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from typing import Any
 
-from navserver._jit import KERNELS, cache_folder, warm_up
+from navserver._jit import KERNELS, cache_folder
+from navserver.commands.progress import compile_visibly
 
 __all__ = ["add_to", "run"]
 
@@ -43,25 +43,8 @@ def run(arguments: argparse.Namespace) -> int:  # noqa: ARG001 - all commands ar
         0.
     """
     began = time.perf_counter()
-    if sys.stderr.isatty():
-        _warm_up_visibly()
-    else:
-        warm_up()
+    compile_visibly()
     folder = cache_folder()
     where = "not kept: no writable cache folder" if folder is None else f"kept in {folder}"
     print(f"{len(KERNELS)} kernels ready in {time.perf_counter() - began:.1f} s, {where}")
     return 0
-
-
-def _warm_up_visibly() -> None:
-    from rich.console import Console  # noqa: PLC0415 - slow to import, only for terminals
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("compiling", total=None)
-
-        def show(done: int, total: int, name: str) -> None:
-            progress.update(task, completed=done, total=total, description=name)
-            progress.refresh()
-
-        warm_up(show)

@@ -13,12 +13,13 @@ from navserver.client import RequestTimeoutError, UnansweredError
 from navserver.fleet import Fleet, Reply
 from navserver.movers.closures import Cuts
 from navserver.movers.movers import Movers
-from navserver.movers.repath import Planner, Plans
+from navserver.movers.repath import Plans
 from navserver.movers.waypoints import lay_waypoints
+from navserver.sim.planning import WatchedPlanner
 from navserver.sim.remote_map import RemoteMap
 from navserver.sim.scenarios import MapEdit
 from navserver.sim.setup import Setup
-from navserver.sim.worlds import LocalWorld, Traffic
+from navserver.sim.worlds import SEARCH_BUDGET, LocalWorld, Traffic
 from navserver.status import NavserverError
 from navserver.wire.questions import PathAnswer, find_path
 
@@ -26,6 +27,7 @@ __all__ = ["ClientsWorld"]
 
 # Some waiting is the server's right: it may be compiling, or serve others.
 _PATIENCE = 60.0
+_LOOK_SECONDS = 0.2
 
 
 class ClientsWorld(LocalWorld):
@@ -73,9 +75,8 @@ class ClientsWorld(LocalWorld):
         except BaseException:
             self.close()
             raise
-        self._planner = _AskingPlanner(self._movers, self._fleet, self._map.name)
-        self._planner.keep_right = self._stepper.orders.planner.keep_right
-        self._stepper.orders.planner = self._planner
+        self._asking = _AskingPlanner(self._movers, self._fleet, self._map.name)
+        self._use(self._asking)
 
     def edit(self, edit: MapEdit) -> None:
         """Change the map, here and there.
@@ -97,7 +98,7 @@ class ClientsWorld(LocalWorld):
         Traffic
             One latency a path.
         """
-        return self._planner.traffic()
+        return self._asking.traffic()
 
     def close(self) -> None:
         """End the threads and the connections."""
@@ -112,11 +113,11 @@ def _profile(number: int) -> str:
     return f"walker-{number}"
 
 
-class _AskingPlanner(Planner):
+class _AskingPlanner(WatchedPlanner):
     """A planner that searches nowhere, but asks a server: for each mover its own client."""
 
     def __init__(self, movers: Movers, fleet: Fleet, world: str) -> None:
-        super().__init__(movers)
+        super().__init__(movers, SEARCH_BUDGET)
         self._fleet = fleet
         self._world = world
         # No bot is ever removed: a slot is a row, and a row a client.
@@ -179,8 +180,13 @@ class _AskingPlanner(Planner):
     def _wait_for(self, count: int) -> dict[int, PathAnswer]:
         """Return the answers by row; who is put off is left out, and asks again."""
         answers: dict[int, PathAnswer] = {}
+        looked = time.monotonic()
         while count:
-            for reply in self._fleet.collect(_PATIENCE):
+            if time.monotonic() - looked > _LOOK_SECONDS:
+                looked = time.monotonic()
+                if self.pulse is not None and not self.pulse(count):
+                    break
+            for reply in self._fleet.collect(_LOOK_SECONDS):
                 count -= 1
                 answer = self._read(reply)
                 if answer is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from navserver.client import Pending
+from navserver.sim.planning import Pulse
 from navserver.sim.remote_map import RemoteMap
 from navserver.sim.scenarios import MapEdit
 from navserver.sim.setup import Setup
@@ -139,6 +140,15 @@ class LockstepWorld:
             events.reasons[is_stuck],
             int(((kinds == _BLOCKED) | (kinds == _REPATH)).sum()),
         )
+
+    def watch(self, pulse: Pulse) -> None:
+        """Do nothing: a sidecar says no more of a step than that it is done.
+
+        Parameters
+        ----------
+        pulse : callable
+            Never called.
+        """
 
     def state_hash(self) -> str:
         """Return a digest of all that decides the future, in hex.

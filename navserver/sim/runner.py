@@ -20,6 +20,9 @@ from navserver.status import InputError, NavserverError
 
 __all__ = ["Run", "RunResult", "replay", "run_scenario"]
 
+_PROGRESS_SECONDS = 0.1
+_STOPPED = "stopped by the user"
+
 
 @dataclass
 class RunResult:  # numpydoc ignore=PR02
@@ -106,6 +109,10 @@ class Run:  # numpydoc ignore=PR02
     """The map as behaviours see it; `world` has one of its own."""
     ticks: int = field(init=False, default=0)
     """Ticks done."""
+    waiting: int = field(init=False, default=0)
+    """How many bots wait for a way, as far as the step at work has told."""
+    is_stopped: bool = field(init=False, default=False)
+    """Whether the user has ended it, maybe within a step."""
 
     def __post_init__(self) -> None:
         """Make the behaviours, and look at the bots once."""
@@ -146,6 +153,8 @@ class Run:  # numpydoc ignore=PR02
 
     def advance(self) -> None:
         """Do one tick: edits, orders, step.
+
+        A step that was cut short is counted, but not recorded: it could not be repeated.
 
         Raises
         ------
@@ -200,7 +209,7 @@ class Run:  # numpydoc ignore=PR02
         self.tally.note_tick(tick.position, tick.arrived, tick.stuck, self.time)
         self._in_wall += self._open.count_in_walls(tick.position)
         self._repaths += tick.repaths
-        if self.recorder is not None:
+        if self.recorder is not None and not self.is_stopped:
             self.recorder.note_hash(self.world.state_hash())
 
     def result(self, error: str | None = None) -> RunResult:
@@ -271,8 +280,8 @@ def run_scenario(
     record : bool
         Whether to keep orders and hashes.
     progress : callable, optional
-        Called as ``progress(done, ticks, run)`` about ten times a second; the run ends when it
-        returns False.
+        Called as ``progress(done, ticks, run)`` about ten times a second, within steps that take
+        long as well; the run ends when it returns False.
 
     Returns
     -------
@@ -302,20 +311,27 @@ def run_scenario(
 def _run_to_end(run: Run, progress: Callable[[int, int, Run], bool] | None) -> str | None:
     shown = 0.0
     ticks = run.scenario.ticks
+
+    def may_go_on(waiting: int) -> bool:
+        nonlocal shown
+        if progress is None or run.is_stopped or time.monotonic() - shown <= _PROGRESS_SECONDS:
+            return not run.is_stopped
+        shown = time.monotonic()
+        run.waiting = waiting
+        run.is_stopped = not progress(run.ticks, ticks, run)
+        return not run.is_stopped
+
+    run.world.watch(may_go_on)
     try:
-        for done in range(ticks):
-            if progress is not None and time.monotonic() - shown > 0.1:
-                shown = time.monotonic()
-                if not progress(done, ticks, run):
-                    return "stopped by the user"
+        while run.ticks < ticks and may_go_on(0):
             run.advance()
     except NavserverError as error:
         return str(error)
     except KeyboardInterrupt:
-        return "stopped by the user"
+        return _STOPPED
     if progress is not None:
-        progress(ticks, ticks, run)
-    return None
+        progress(run.ticks, ticks, run)
+    return _STOPPED if run.is_stopped else None
 
 
 def replay(

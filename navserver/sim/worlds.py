@@ -13,6 +13,7 @@ from navserver.movers.saving import hash_movers
 from navserver.movers.stepper import Stepper
 from navserver.search.grid import read_only
 from navserver.sim.bots import BotState
+from navserver.sim.planning import Pulse, WatchedPlanner
 from navserver.sim.scenarios import MapEdit
 from navserver.sim.setup import Setup
 
@@ -89,6 +90,16 @@ class BotWorld(Protocol):
             Where they are then.
         """
 
+    def watch(self, pulse: Pulse) -> None:
+        """Be told how steps get on that take long.
+
+        Parameters
+        ----------
+        pulse : callable
+            Called as ``pulse(waiting)`` now and then within a step, with the number of bots that
+            wait for a way. Where it returns False the step ends with what it has, and is the last.
+        """
+
     def state_hash(self) -> str:
         """Return a digest of all that decides the future, in hex.
 
@@ -140,7 +151,13 @@ class LocalWorld:
         self._stepper = Stepper(
             self._movers, threads=threads, budget=SEARCH_BUDGET, avoidance=setup.avoidance
         )
+        self._use(WatchedPlanner(self._movers, SEARCH_BUDGET))
         self._status = BotStatus(len(self._handles))
+
+    def _use(self, planner: WatchedPlanner) -> None:
+        """Let a planner find the ways, as the stepper's own would lay them."""
+        planner.keep_right = self._stepper.orders.planner.keep_right
+        self._stepper.orders.planner = self._planner = planner
 
     @property
     def movers(self) -> Movers:
@@ -192,6 +209,16 @@ class LocalWorld:
             events.stuck_reason,
             len(events.path_blocked) + len(events.repath_wanted),
         )
+
+    def watch(self, pulse: Pulse) -> None:
+        """Be told how steps get on that take long.
+
+        Parameters
+        ----------
+        pulse : callable
+            As for `BotWorld.watch`.
+        """
+        self._planner.pulse = pulse
 
     def state_hash(self) -> str:
         """Return a digest of all that decides the future, in hex.

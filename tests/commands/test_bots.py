@@ -106,6 +106,30 @@ def test_a_behavior_that_fails_is_an_exit_code_and_a_junit_error(
     assert ET.parse(junit).getroot().attrib["errors"] == "1"
 
 
+def test_ctrl_c_ends_the_run_with_all_that_was_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, out, record = tmp_path / "own.py", tmp_path / "out", tmp_path / "run.npz"
+    own.write_text(
+        "import os, signal\n"
+        "class Own:\n"
+        "    def __init__(self, kind): self.kind = kind\n"
+        "    def decide(self, bots):\n"
+        "        if bots.tick == 5: os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if bots.tick == 0: return range(12), self.kind.draw_goals(range(12))\n"
+    )
+    given = ["builtin:rooms", "--bots", "12", "--ticks", "1000000", "--behavior", str(own)]
+    assert main(["bots", *given, "--out", str(out), "--record", str(record), "--json"]) == 1
+    told = capsys.readouterr()
+    found = json.loads(told.out)
+    assert found["error"] == "stopped by the user"
+    assert 6 <= found["ticks"] < 1_000_000
+    assert found["arrived"] + found["en_route"] + found["stuck"] + found["no_path"] == 12
+    assert "Ctrl-C again ends at once" in told.err
+    assert json.loads((out / "report.json").read_text())["state_hash"] == found["state_hash"]
+    assert main(["replay", str(record)]) == 0
+
+
 def test_what_went_wrong_is_a_junit_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,5 +297,6 @@ def test_a_terminal_is_left_as_it_was_however_the_run_ends(
         f"class Own:\n    def __init__(self, kind): pass\n    def decide(self, bots): {code}\n"
     )
     main(["bots", *SHORT, "--behavior", str(own)])
-    assert calls == ["start", "stop"]
+    # of the bar for kernels, and of the one for ticks
+    assert calls == ["start", "stop"] * 2
     assert "bots        12, " in capsys.readouterr().out

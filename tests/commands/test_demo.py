@@ -38,7 +38,6 @@ def test_demo_lets_bots_of_a_sidecar_walk(
     assert main(["demo", "--out", str(tmp_path), "--bots", "12"]) == 0
     told = capsys.readouterr()
     assert "12 bots connect to it" in told.err
-    assert "tick 60 of 60" in told.err
     assert "12 bots, each a client of a sidecar: " in told.out
     assert f"report:  {tmp_path / 'report.html'}\n" in told.out
     report = json.loads((tmp_path / "report.json").read_text())

@@ -7,6 +7,7 @@ import pytest
 
 from navserver.maps.builtin import load_builtin
 from navserver.search.grid import Grid
+from navserver.sim import planning, runner
 from navserver.sim.bots import BehaviorError
 from navserver.sim.recording import Recording, load_recording
 from navserver.sim.runner import Run, RunResult, replay, run_scenario
@@ -119,6 +120,32 @@ def test_a_user_stops_it() -> None:
 
     result, _ = run_scenario(Scenario((BotKind("a", 1),)), ROOMS, local(), progress=stop)
     assert (result.ticks, result.error) == (0, "stopped by the user")
+
+
+def test_a_user_stops_it_within_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "SLICE", 1)
+    monkeypatch.setattr(runner, "_PROGRESS_SECONDS", 0.0)
+    told = []
+
+    def stop(done: int, _total: int, run: Run) -> bool:
+        told.append((done, run.waiting))
+        return len(told) < 400
+
+    scenario = Scenario((BotKind("a", 200),), ticks=10**6)
+    result, recorder = run_scenario(scenario, ROOMS, local(), record=True, progress=stop)
+    assert result.error == "stopped by the user"
+    assert sum(result.counts.values()) == 200
+    # from the first tick on, and as long as bots wait in it
+    assert told[0] == (0, 0)
+    assert told[1] in [(0, 199), (0, 200)]
+    assert recorder is not None
+    done, waiting = told[399]
+    # A step that was not through is counted, but not kept: it could not be repeated.
+    assert result.ticks == (done + 1 if waiting else done)
+    recording = recorder.recording()
+    assert recording.ticks == done
+    recorder.save(tmp_path / "run.npz")
+    assert replay(load_recording(tmp_path / "run.npz"), local()) is None
 
 
 def test_progress_ends_with_all_ticks() -> None:
