@@ -133,6 +133,14 @@ class Planner:
         """Whether nobody waits."""
         return self._search is None and not self._jobs and not self._mends
 
+    @property
+    def coming(self) -> NDArray[np.int64]:
+        """Slots of those who are searched for next, one by one, in this order."""
+        search = self._search
+        if not isinstance(search, _SingleSearches):
+            return _NOBODY
+        return search.job.asking.rows[search.done :]
+
     # Asking
 
     def ask(self, rows: NDArray[np.int64], anchors: NDArray[np.int64]) -> None:
@@ -479,7 +487,8 @@ class _SharedSearch(_Search):
 class _SingleSearches(_Search):
     """A search from each mover to its goal, one after the other."""
 
-    _next = 0
+    done = 0
+    """How many have been searched for."""
 
     def begin(self) -> None:
         """Begin the search at hand anew; those done before stay done."""
@@ -490,9 +499,9 @@ class _SingleSearches(_Search):
     def work(self, budget: int, paths: _Paths, lost: list[NDArray[np.int64]]) -> tuple[int, bool]:
         """Search for the mover at hand."""
         asking = self.job.asking
-        if self._next == asking.rows.size:
+        if self.done == asking.rows.size:
             return 0, True
-        one = slice(self._next, self._next + 1)
+        one = slice(self.done, self.done + 1)
         rows = self.planner._still(_Asking(asking.rows[one], asking.tickets[one]))
         if rows.size and not self._is_at_work:
             self._is_at_work = self._begin_for(int(rows[0]))
@@ -513,8 +522,8 @@ class _SingleSearches(_Search):
             elif rows.size:
                 # It has been pushed into another cell since the search began.
                 self.planner._enter(self.job.which, NO_ANCHOR, _Asking(rows, asking.tickets[one]))
-        self._next += 1
-        return work, self._next == asking.rows.size
+        self.done += 1
+        return work, self.done == asking.rows.size
 
     def _begin_for(self, row: int) -> bool:
         """Begin the search of one mover; return whether both of its ends are open."""

@@ -39,6 +39,11 @@ class WatchedPlanner(Planner):
         super().__init__(movers, budget)
         self.pulse: Pulse | None = None
         """Called between two slices."""
+        self.spare = 0
+        """Expansions that the step has beyond the slice at work."""
+
+    def close(self) -> None:
+        """End what it has started."""
 
     @property
     def waiting(self) -> int:
@@ -59,6 +64,7 @@ class WatchedPlanner(Planner):
         try:
             while True:
                 self.budget = min(left, SLICE)
+                self.spare = left - self.budget
                 plans = super().run()
                 found.append(plans.found)
                 lost.append(plans.lost)

@@ -13,6 +13,7 @@ from navserver.movers.saving import hash_movers
 from navserver.movers.stepper import Stepper
 from navserver.search.grid import read_only
 from navserver.sim.bots import BotState
+from navserver.sim.look_ahead import LookAheadPlanner
 from navserver.sim.planning import Pulse, WatchedPlanner
 from navserver.sim.scenarios import MapEdit
 from navserver.sim.setup import Setup
@@ -151,7 +152,7 @@ class LocalWorld:
         self._stepper = Stepper(
             self._movers, threads=threads, budget=SEARCH_BUDGET, avoidance=setup.avoidance
         )
-        self._use(WatchedPlanner(self._movers, SEARCH_BUDGET))
+        self._use(LookAheadPlanner(self._movers, SEARCH_BUDGET, self._stepper.workers.threads))
         self._status = BotStatus(len(self._handles))
 
     def _use(self, planner: WatchedPlanner) -> None:
@@ -242,6 +243,7 @@ class LocalWorld:
 
     def close(self) -> None:
         """End the threads."""
+        self._planner.close()
         self._stepper.close()
 
 
