@@ -1,4 +1,7 @@
-"""Bots timed, in process and as clients: ``python -m benchmarks.bench_bots [--quick] [--json]``."""
+"""Bots timed, in process and as clients: ``python -m benchmarks.bench_bots [--quick] [--json]``.
+
+``--case`` and ``--sizes`` run a part of it, where a machine is quiet only for a while.
+"""
 
 from __future__ import annotations
 
@@ -177,14 +180,21 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--case", action="append", choices=CASES, help="may be given again; default: all"
     )
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", metavar="BOTS",
+        help="crowds of these sizes alone; growth is told from the first one",
+    )  # fmt: skip
+    parser.add_argument(
+        "--turns", type=int, metavar="N", help=f"timed turns of {TURN} ticks; default 12, quick 4"
+    )
     options = parser.parse_args(arguments)
     rows = []
     if options.quick:
         say("quick: fewer ticks, so the figures are rough")
     cases = options.case or CASES
     if "crowd" in cases:
-        sizes = [1_000, 10_000] if options.quick else [1_000, 10_000, 100_000]
-        rows += time_crowds(sizes, turns=4 if options.quick else 12)
+        sizes = options.sizes or ([1_000, 10_000] if options.quick else [1_000, 10_000, 100_000])
+        rows += time_crowds(sizes, turns=options.turns or (4 if options.quick else 12))
     if "clients_500" in cases:
         rows += time_clients(500, 3.0 if options.quick else 10.0)
     print_rows("Bots" + ", quick" * options.quick, rows, options.json)

@@ -45,6 +45,17 @@ def test_rows_of_clients() -> None:
     assert rows["paced_requests_per_s"].value == pytest.approx(rows["requests_per_s"].value / 4)
 
 
+def test_a_part_of_the_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(
+        bench_bots, "time_crowds", lambda sizes, turns: asked.append((sizes, turns)) or []
+    )
+    given = ["--json", "--case", "crowd", "--sizes", "10000", "100000", "--turns", "3"]
+    assert bench_bots.main(given) == 0
+    assert bench_bots.main(["--json", "--case", "crowd"]) == 0
+    assert asked == [([10_000, 100_000], 3), ([1_000, 10_000, 100_000], 12)]
+
+
 def test_cases_and_json(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
