@@ -20,7 +20,7 @@ from navserver.maps.loading import BUILTIN_PREFIX, load_map
 from navserver.search.grid import Grid
 from navserver.search.profile import Profile
 from navserver.sidecar.connection_file import ConnectionInfo
-from navserver.sim.bots import BEHAVIORS
+from navserver.sim.behaviors import BEHAVIORS
 from navserver.sim.clients import ClientsWorld
 from navserver.sim.lockstep import LockstepWorld
 from navserver.sim.recording import Recorder

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from navserver.search.grid import Grid, read_only
-from navserver.sim.bots import Behavior, BotState, Kind, Observation, ask_behavior, make_behavior
+from navserver.sim.bots import Behavior, BotState, Kind, Observation
+from navserver.sim.decisions import ask_behavior, make_behavior
 from navserver.sim.recording import Recorder, Recording
 from navserver.sim.scenarios import Scenario
 from navserver.sim.setup import Setup, place_bots

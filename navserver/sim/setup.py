@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from navserver.search.grid import Grid
 from navserver.search.movement import Movement
-from navserver.sim.bots import free_cells
+from navserver.sim.areas import free_cells
 from navserver.sim.scenarios import BotKind, Scenario
 from navserver.status import InputError
 

@@ -11,7 +11,8 @@ from navserver.search.clearance import distance_to_wall
 from navserver.search.grid import Grid
 from navserver.search.islands import islands_of
 from navserver.search.movement import Movement
-from navserver.sim.bots import BotState, free_cells
+from navserver.sim.areas import free_cells
+from navserver.sim.bots import BotState
 from navserver.sim.scenarios import Area
 
 __all__ = ["ChokePoint", "Reachability", "Tally", "Trips", "choke_points", "reachability"]
