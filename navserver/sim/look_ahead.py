@@ -17,11 +17,14 @@ from navserver.sim.planning import WatchedPlanner
 __all__ = ["LookAheadPlanner"]
 
 _SEARCHES_A_THREAD = 8
+_MOST_SEARCHES = 1024
+# Of those that are searched at once: about a tenth of a second, and then somebody may look.
+_EXPANSIONS_AT_ONCE = 1 << 20
 # Of all threads, so that large maps on many cores do not fill the machine.
 _MOST_SCRATCH_BYTES = 1 << 29
 _SCRATCH_BYTES_A_CELL = 16
-# To start threads costs about as much as so many expansions.
-_LEAST_EXPANSIONS = 20_000
+# What it takes to hand work to threads, and to begin and end a search by itself.
+_EXPANSIONS_OF_HANDING, _EXPANSIONS_OF_A_SEARCH = 20_000, 400
 
 _Ends = tuple[tuple[int, int], tuple[int, int]]
 
@@ -108,13 +111,13 @@ class _LookAhead:
             islands=True,
             **options_of(planner._movers.movements[which]),
         )
-        self._most = _SEARCHES_A_THREAD * threads
+        self._least = _SEARCHES_A_THREAD * threads
         self._ready: dict[_Ends, PathResult] = {}
         self._version = self._grid.version
         self._result: PathResult | None = None
         self._ends: _Ends = (0, 0), (0, 0)
-        # What a search has expanded of late; where that is little, threads do not pay.
-        self._usual = float(_LEAST_EXPANSIONS)
+        # What a search has expanded of late.
+        self._usual = float(_EXPANSIONS_OF_HANDING)
 
     def close(self) -> None:
         self._batch.close()
@@ -131,10 +134,12 @@ class _LookAhead:
             self._search.begin(start, goal)
 
     def _fill(self) -> None:
-        starts, goals = self._planner.coming_ends(self._most)
-        self._ready.clear()
-        if len(starts) < 2 or len(starts) * self._usual < _LEAST_EXPANSIONS:
+        count = self._planner.coming.size
+        if count < 2 or count * (self._usual + _EXPANSIONS_OF_A_SEARCH) < _EXPANSIONS_OF_HANDING:
             return
+        most = int(_EXPANSIONS_AT_ONCE / (self._usual + 1.0))
+        self._ready.clear()
+        starts, goals = self._planner.coming_ends(min(max(most, self._least), _MOST_SEARCHES))
         batch = self._batch.find_paths(starts, goals)
         results = map(batch.result, range(len(starts)))
         self._ready.update(((result.start, result.goal), result) for result in results)
