@@ -111,6 +111,11 @@ class WorldMovers:
         """Steps so far."""
         return self._tick
 
+    @property
+    def threads(self) -> int:
+        """How many threads step them where there are many."""
+        return self._stepper.workers.threads
+
     def close(self) -> None:
         """End the threads."""
         with self._lock:

@@ -7,6 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
+from navserver.sidecar.promptness import step_back
+
 if TYPE_CHECKING:
     from navserver.sidecar.office import Call
 
@@ -32,7 +34,10 @@ class Aside:
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="navserver-aside")
+        # Movers of a large crowd step here: a game's thread must not wait until they have.
+        self._threads = ThreadPoolExecutor(
+            _THREADS, thread_name_prefix="navserver-aside", initializer=step_back
+        )
         self._events: SimpleQueue[Event] = SimpleQueue()
 
     @property

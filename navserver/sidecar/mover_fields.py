@@ -14,6 +14,7 @@ from navserver.service.mover_views import View, instance_transforms, world_veloc
 from navserver.service.world import World
 from navserver.service.world_movers import Step, WorldMovers
 from navserver.sidecar.office import Call
+from navserver.sidecar.workers import default_workers
 from navserver.status import InputError
 from navserver.wire.errors import WireError
 from navserver.wire.mover_messages import EVENT_KINDS, MOVER_PROPERTIES
@@ -74,7 +75,9 @@ def movers_of(world: World) -> WorldMovers:
     WorldMovers
         Where there are none yet, an empty table with the defaults of ``movers_setup``.
     """
-    return world.movers if world.has_movers else world.make_movers(avoidance=True)
+    if world.has_movers:
+        return world.movers
+    return world.make_movers(avoidance=True, threads=default_workers())
 
 
 def in_cell_space(grid: Grid, call: Call, name: str) -> NDArray[np.float64]:

@@ -24,6 +24,7 @@ from navserver.sidecar.mover_owners import MoverOwners
 from navserver.sidecar.mover_steps import MoverSteps
 from navserver.sidecar.mover_streams import MoverStreams
 from navserver.sidecar.office import Call, Handler, Office
+from navserver.sidecar.workers import default_workers
 from navserver.wire.errors import WireError
 from navserver.wire.limits import MAX_MOVERS
 from navserver.wire.message import Reply
@@ -193,6 +194,7 @@ def _options_of(fields: dict[str, Any]) -> dict[str, Any]:
     avoidance = Avoidance(**{name: fields[name] for name in _AVOIDANCE})
     return {
         "avoidance": avoidance if fields["avoidance"] else False,
+        "threads": default_workers(),
         **{name: fields[name] for name in _PLANNING},
     }
 

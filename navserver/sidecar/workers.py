@@ -5,23 +5,21 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 
 from navserver.service.path_queue import Lane
 from navserver.service.scheduler import Scheduler
 from navserver.sidecar.logbook import Logbook
+from navserver.sidecar.promptness import step_back
 
 __all__ = ["Workers", "default_workers"]
 
 # Long enough to cost nothing, short enough to end in.
 _LOOK_AGAIN = 1.0
-# A game and its editor on the same machine come first.
-_NICE = 5
 
 
 def default_workers() -> int:
-    """Return how many threads search if nobody says: two cores are left to the game."""
+    """Return how many threads search or step movers if nobody says: two cores stay the game's."""
     return max(1, (os.cpu_count() or 1) - 2)
 
 
@@ -92,13 +90,13 @@ class Workers:
             thread.join(max(end - self._clock(), 0.0))
 
     def _work(self, lanes: Lane) -> None:
-        _step_back()
+        step_back()
         while not self._is_stopping:
             if self._scheduler.wait_for_work(lanes, _LOOK_AGAIN):
                 self._work_once(lanes)
 
     def _work_short(self) -> None:
-        _step_back()
+        step_back()
         while not self._is_stopping:
             if self._is_short_ours:
                 self._scheduler.wait_for_work(Lane.SHORT, _LOOK_AGAIN)
@@ -121,10 +119,3 @@ class Workers:
         else:
             self._scheduler.complete(unit, self._clock())
         return True
-
-
-def _step_back() -> None:
-    """Lower the priority of the calling thread, where threads have their own."""
-    if hasattr(os, "setpriority"):
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)

@@ -311,3 +311,10 @@ def test_handles_of_those_who_have_gone_are_not_kept_for_ever(yard: Direct) -> N
     assert owners._owned[session, world].size < 2500
     assert owners.take(session, world).size == 5
     assert owners.take(session, world).size == 0
+
+
+def test_steps_leave_two_cores_to_the_game(yard: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
+    for cores, threads in ((8, 6), (2, 1), (1, 1)):
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        yard.ask(set_up_movers("w", replace=True))
+        assert yard.office.worlds["w"].movers.threads == threads
