@@ -33,6 +33,10 @@ enum RepathPolicy {
 ## Internal: no part of what this class offers.
 const AgentBatch := preload("internal/agent_batch.gd")
 ## Internal: no part of what this class offers.
+const DebugDrawing := preload("internal/debug_drawing.gd")
+## Internal: no part of what this class offers.
+const PathDrawing := preload("internal/path_drawing.gd")
+## Internal: no part of what this class offers.
 const RequestLog := preload("internal/request_log.gd")
 
 ## The map; empty takes the nearest one above, else the only one in the tree.
@@ -60,6 +64,35 @@ const RequestLog := preload("internal/request_log.gd")
 ## Farther from the path than this, a new one is asked for.
 @export var path_max_distance: float = 100.0
 
+@export_group("Debug", "debug_")
+## Draws the path while the game runs. Debug > Visible Navigation does it for all agents.
+@export var debug_enabled: bool = false:
+	set(value):
+		debug_enabled = value
+		_follow_debug()
+## Draws the path in colors and sizes of its own instead of those of the project settings.
+@export var debug_use_custom: bool = false:
+	set(value):
+		debug_use_custom = value
+		_redraw()
+## Color of the path if [member debug_use_custom] is set.
+@export var debug_path_custom_color: Color = Color.WHITE:
+	set(value):
+		debug_path_custom_color = value
+		_redraw()
+## Size of the path's points if [member debug_use_custom] is set; 0 draws none.
+@export_range(0.0, 50.0, 0.01, "or_greater", "suffix:px")
+var debug_path_custom_point_size: float = 4.0:
+	set(value):
+		debug_path_custom_point_size = value
+		_redraw()
+## Width of the path's line if [member debug_use_custom] is set; -1 is as thin as can be.
+@export_range(-1.0, 50.0, 0.01, "or_greater", "suffix:px")
+var debug_path_custom_line_width: float = -1.0:
+	set(value):
+		debug_path_custom_line_width = value
+		_redraw()
+
 ## Where to go, in global coordinates. Setting it asks for a path.
 var target_position: Vector2 = Vector2.ZERO:
 	set = set_target_position
@@ -84,11 +117,18 @@ var _has_target: bool = false
 var _target_told: bool = false
 var _finish_told: bool = false
 var _followed: NavServerMap2D = null
+# Null unless the path is drawn.
+var _drawing: PathDrawing = null
+
+
+func _enter_tree() -> void:
+	_follow_debug()
 
 
 func _exit_tree() -> void:
 	if not Engine.is_editor_hint():
 		_drop_question()
+	_drawing = null
 	_follow_map(null)
 
 
@@ -129,6 +169,7 @@ func stop() -> void:
 	_has_target = false
 	_path.clear()
 	_result = null
+	_redraw()
 
 
 ## Returns where to walk next, in global coordinates; to be called once a physics frame. It is the
@@ -328,6 +369,19 @@ func _begin_path() -> void:
 	# The first point is the centre of the cell where the body stands already.
 	_index = mini(1, _path.size() - 1)
 	path_changed.emit()
+
+
+func _follow_debug() -> void:
+	var body: Node2D = get_parent() as Node2D
+	if body == null or not DebugDrawing.is_wanted(self, debug_enabled):
+		_drawing = null
+	elif _drawing == null:
+		_drawing = PathDrawing.new(self, body)
+
+
+func _redraw() -> void:
+	if _drawing != null:
+		_drawing.draw()
 
 
 func _is_followed_map_good() -> bool:

@@ -295,6 +295,12 @@ func find_reachable(job: ReachableJob) -> void:
 	_backend.find_reachable(job)
 
 
+## Tells the class of each cell of a map to [param handler]; for whoever debugs the game.
+func read_classes(world: WorldState, handler: Callable) -> void:
+	if _backend != null:
+		_backend.read_classes(world, handler)
+
+
 ## Asks for a job to end soon.
 func cancel_job(job: PathJob) -> void:
 	if _waiting.erase(job):

@@ -67,6 +67,10 @@ enum AreaOfInterest {
 ## Internal: no part of what this class offers.
 const CrowdDrawing := preload("internal/crowd_drawing.gd")
 ## Internal: no part of what this class offers.
+const CrowdOverlay := preload("internal/crowd_overlay.gd")
+## Internal: no part of what this class offers.
+const DebugDrawing := preload("internal/debug_drawing.gd")
+## Internal: no part of what this class offers.
 const MoverGroup := preload("internal/mover_group.gd")
 ## Internal: no part of what this class offers.
 const MoverTable := preload("internal/mover_table.gd")
@@ -129,8 +133,17 @@ const _ROOM_SEARCH: int = 12
 ## How far around what the camera sees units are told of as well.
 @export_range(0.0, 1024.0, 1.0, "or_greater", "suffix:px") var camera_margin: float = 64.0
 
+@export_group("Debug", "debug_")
+## Draws what each unit does and where it goes. Debug > Visible Navigation does it for all crowds.
+@export var debug_enabled: bool = false:
+	set(value):
+		debug_enabled = value
+		_follow_debug()
+
 var _group: MoverGroup = MoverGroup.new(self)
 var _drawing: CrowdDrawing = CrowdDrawing.new()
+# Null unless states and goals are drawn.
+var _overlay: CrowdOverlay = null
 var _found: NavServerMap2D = null
 var _was_available: bool = false
 var _has_complained: bool = false
@@ -145,6 +158,7 @@ func _init() -> void:
 func _enter_tree() -> void:
 	if not Engine.is_editor_hint():
 		_follow_map.call_deferred()
+	_follow_debug()
 
 
 func _ready() -> void:
@@ -158,6 +172,7 @@ func _exit_tree() -> void:
 	if _found != null and is_instance_valid(_found):
 		_found.get_movers().drop_group(_group)
 	_found = null
+	_overlay = null
 	_tell_availability()
 
 
@@ -471,4 +486,13 @@ func _dress() -> void:
 func _on_viewed() -> void:
 	if draw_units:
 		_drawing.show(_group.view)
+	if _overlay != null and _found != null:
+		_overlay.draw(_found)
 	units_moved.emit()
+
+
+func _follow_debug() -> void:
+	if not DebugDrawing.is_wanted(self, debug_enabled):
+		_overlay = null
+	elif _overlay == null:
+		_overlay = CrowdOverlay.new(self, _group)

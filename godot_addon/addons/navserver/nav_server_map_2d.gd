@@ -20,6 +20,10 @@ signal map_changed(version: int, cells: Array[Vector2i])
 ## Internal: no part of what this class offers.
 const AgentBatch := preload("internal/agent_batch.gd")
 ## Internal: no part of what this class offers.
+const DebugDrawing := preload("internal/debug_drawing.gd")
+## Internal: no part of what this class offers.
+const MapDrawing := preload("internal/map_drawing.gd")
+## Internal: no part of what this class offers.
 const MapWorld := preload("internal/map_world.gd")
 ## Internal: no part of what this class offers.
 const MoverTable := preload("internal/mover_table.gd")
@@ -84,18 +88,29 @@ const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_
 ## Milliseconds that [method get_id_path] and [method get_point_path] block at most.
 @export_range(1, 1000) var timeout_msec: int = 4
 
+@export_group("Debug", "debug_")
+## Draws solid cells and classes while the game runs. Debug > Visible Navigation does it for all
+## maps.
+@export var debug_enabled: bool = false:
+	set(value):
+		debug_enabled = value
+		_follow_debug()
+
 ## The version of the map that the last answer or change was for; 0 before [signal map_ready].
 var map_version: int = 0
 
 var _world: MapWorld = MapWorld.new()
 var _movers: MoverTable = null
 var _dirty: bool = false
+# Null unless the cells are drawn.
+var _drawing: MapDrawing = null
 # What was told last, so that it is not told again at each request.
 var _refusal: String = ""
 
 
 func _enter_tree() -> void:
 	add_to_group(GROUP)
+	_follow_debug()
 
 
 func _ready() -> void:
@@ -109,6 +124,7 @@ func _ready() -> void:
 
 
 func _exit_tree() -> void:
+	_drawing = null
 	if not Engine.is_editor_hint():
 		_world.drop()
 	if _movers != null:
@@ -461,6 +477,13 @@ func get_cell_length() -> float:
 ## Returns the name of a profile on the wire; null has one, too.
 func get_profile_name(profile: NavServerProfile) -> String:
 	return WorldState.DEFAULT_PROFILE if profile == null else _world.name_profile(profile)
+
+
+func _follow_debug() -> void:
+	if not DebugDrawing.is_wanted(self, debug_enabled):
+		_drawing = null
+	elif _drawing == null:
+		_drawing = MapDrawing.new(self, _world.state)
 
 
 func _on_setting_changed() -> void:

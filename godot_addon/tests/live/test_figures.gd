@@ -82,10 +82,35 @@ func test_figures_are_those_of_the_sidecar() -> void:
 	check(_figure("requests_per_second") > 0.0)
 
 
+func test_a_map_is_drawn_as_the_sidecar_knows_it() -> void:
+	var map: NavServerMap2D = NavServerMap2D.new()
+	map.add_child(TileMaps.layer(_ROOMS, TileMaps.tile_set()))
+	map.debug_enabled = true
+	add_node(map)
+	map.set_point_solid(Vector2i(2, 2))
+	await wait_until(
+		func() -> bool: return _class_drawn(map, Vector2i(2, 2)) == NavServerMap2D.SOLID
+	)
+	for y: int in _ROOMS.size():
+		for x: int in _ROOMS[y].length():
+			var cell: Vector2i = Vector2i(x, y)
+			check_equal(_class_drawn(map, cell), map.get_point_class(cell), str(cell))
+	map.set_point_solid(Vector2i(2, 2), false)
+	await wait_until(func() -> bool: return _class_drawn(map, Vector2i(2, 2)) == 0)
+
+
+## Returns the class that is drawn for a cell; -1 as long as nothing is.
+func _class_drawn(map: NavServerMap2D, cell: Vector2i) -> int:
+	var drawing: RefCounted = map.get("_drawing")
+	var image: Image = drawing.get("shown")
+	return -1 if image == null else roundi(image.get_pixelv(cell).r * 255.0)
+
+
 func test_units_are_those_of_the_sidecar() -> void:
 	var map: NavServerMap2D = NavServerMap2D.new()
 	map.add_child(TileMaps.layer(_ROOMS, TileMaps.tile_set()))
 	var crowd: NavServerCrowd2D = NavServerCrowd2D.new()
+	crowd.debug_enabled = true
 	map.add_child(crowd)
 	add_node(map)
 	await map.map_ready

@@ -5,6 +5,7 @@ extends RefCounted
 const DebuggerTab := preload("res://addons/navserver/editor/debugger_tab.gd")
 
 const _SCENE: String = "res://addons/probe/debugged.tscn"
+const _LOOK_AT: String = "res://addons/probe/dungeon.tscn"
 const _PATIENCE_MSEC: int = 60_000
 
 var _tree: SceneTree
@@ -23,6 +24,41 @@ func run() -> void:
 	await _play_first()
 	await _play_again()
 	_tree.quit()
+
+
+## Plays a game to look at, and brings the tab to the front with a failure chosen.
+func show() -> void:
+	while EditorInterface.get_resource_filesystem().is_scanning():
+		await _tree.process_frame
+	await _wait(60)
+	EditorInterface.play_custom_scene(_LOOK_AT)
+	await _until(func() -> bool: return _list_tabs().any(_is_ready))
+	# The crowd goes on its way.
+	await _tree.create_timer(4.0).timeout
+	var tab: DebuggerTab = _list_tabs().filter(_is_ready)[0]
+	tab.custom_minimum_size = Vector2(0, 300)
+	_bring_forward(tab)
+	await _wait(30)
+	tab.get_requests().choose(_find(tab, "Prisoner")["number"] as int)
+	await _wait(30)
+	print("PROBE shown")
+
+
+func _is_ready(tab: DebuggerTab) -> bool:
+	var is_connected: bool = str(tab.get_texts()["state"]).begins_with("connected to")
+	return is_connected and not _find(tab, "Prisoner").is_empty()
+
+
+## Opens all panels and tabs that something lies in.
+func _bring_forward(inner: Control) -> void:
+	var node: Node = inner
+	while node != null:
+		var panels: TabContainer = node.get_parent() as TabContainer
+		if panels != null:
+			panels.current_tab = panels.get_tab_idx_from_control(node as Control)
+		if node is Control:
+			(node as Control).show()
+		node = node.get_parent()
 
 
 func _play_first() -> void:
@@ -82,21 +118,26 @@ func _play_again() -> void:
 	await _wait(30)
 
 
-## Returns the tabs of games that have told of a failure.
-func _list_busy() -> Array[DebuggerTab]:
+func _list_tabs() -> Array[DebuggerTab]:
 	var found: Array[DebuggerTab] = []
 	for node: Node in EditorInterface.get_base_control().find_children(
 		"navserver*", "VBoxContainer", true, false
 	):
 		if node is DebuggerTab:
-			var tab: DebuggerTab = node
-			if (
-				not _find(tab, "Lost").is_empty()
-				and not str(tab.get_texts()["state"]).begins_with("No game")
-				and not _find(tab, "debugged.gd").is_empty()
-			):
-				found.append(tab)
+			found.append(node as DebuggerTab)
 	return found
+
+
+## Returns the tabs of games that run and have told of both failures.
+func _list_busy() -> Array[DebuggerTab]:
+	return _list_tabs().filter(
+		func(tab: DebuggerTab) -> bool:
+			return (
+				not str(tab.get_texts()["state"]).begins_with("No game")
+				and not _find(tab, "Lost").is_empty()
+				and not _find(tab, "debugged.gd").is_empty()
+			)
+	)
 
 
 ## Returns the newest row that has ended and says something.

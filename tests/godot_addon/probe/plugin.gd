@@ -3,7 +3,8 @@ extends EditorPlugin
 ## Drives the editor from within, as the environment variable PROBE says, and prints what it saw.
 ##
 ## toggle: the addon is switched off and on 20 times. enable: it is switched on, as a user does it.
-## play: the main scene is played. preview, debugger: see preview.gd and debugger.gd. stay: nothing.
+## play: the main scene is played. preview, debugger: see preview.gd and debugger.gd; show: as
+## debugger, with a game to look at. stay: nothing.
 
 const Debugger := preload("debugger.gd")
 const Preview := preload("preview.gd")
@@ -16,6 +17,8 @@ func _enter_tree() -> void:
 
 
 func _run_scene(_scene: String, args: PackedStringArray) -> PackedStringArray:
+	if OS.get_environment("PROBE") == "show":
+		return args
 	# The editor does not hand this on by itself.
 	return args + PackedStringArray(["--headless"])
 
@@ -44,6 +47,10 @@ func _run() -> void:
 			var debugger: Debugger = Debugger.new(get_tree())
 			_probe = debugger
 			await debugger.run()
+		"show":
+			var debugger: Debugger = Debugger.new(get_tree())
+			_probe = debugger
+			await debugger.show()
 
 
 func _wait(frames: int) -> void:

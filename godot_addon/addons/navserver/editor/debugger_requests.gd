@@ -6,7 +6,7 @@ extends Tree
 signal chosen(row: Dictionary)
 
 const _TITLES: PackedStringArray = ["#", "Asked by", "From", "To", "Answer", "ms", "Why"]
-const _WIDTHS: PackedInt32Array = [52, 220, 110, 110, 100, 70, 260]
+const _WIDTHS: PackedInt32Array = [44, 130, 76, 76, 92, 54, 150]
 # Rows that ended; older ones go.
 const _KEPT: int = 300
 const _FAILED: Color = Color(1.0, 0.45, 0.4)
@@ -125,10 +125,11 @@ func _show(row: Dictionary) -> void:
 	item.visible = _is_shown(row)
 
 
-## Says who asked: the node, and the line of the script where it is known.
+## Says who asked: the node and the one above it, and the line of the script where it is known.
 static func say_node(row: Dictionary) -> String:
-	var path: String = row["node"]
-	var said: String = "(gone)" if path.is_empty() else path.trim_prefix("/root").trim_prefix("/")
+	var path: NodePath = NodePath(str(row["node"]))
+	var names: int = path.get_name_count()
+	var said: String = "(gone)" if names == 0 else str(path.slice(maxi(names - 2, 0)))
 	var place: String = row["place"]
 	return said if place.is_empty() else "%s  %s" % [said, place.get_file()]
 

@@ -13,6 +13,7 @@ signal inspection_wanted(object_id: int)
 
 const DebuggerRequests := preload("debugger_requests.gd")
 
+const _TABLE_WIDTHS: PackedInt32Array = [70, 74, 66, 100]
 const _NOBODY: String = "No game is running, or it does not use navserver."
 
 var _pause: Button = Button.new()
@@ -21,8 +22,8 @@ var _wanted: LineEdit = LineEdit.new()
 var _state: Label = Label.new()
 var _figures: Label = Label.new()
 var _requests: DebuggerRequests = DebuggerRequests.new()
-var _maps: Tree = _make_table(["Map", "Cells", "Version", "State"], 170)
-var _crowds: Tree = _make_table(["Crowd", "Units", "Walking", "State"], 170)
+var _maps: Tree = _make_table(["Map", "Cells", "Version", "State"])
+var _crowds: Tree = _make_table(["Crowd", "Units", "Walking", "State"])
 var _show_node: Button = Button.new()
 var _show_script: Button = Button.new()
 var _inspect: Button = Button.new()
@@ -201,19 +202,20 @@ func _jump() -> void:
 		node_wanted.emit(str(_chosen["scene"]), NodePath(str(_chosen["scene_path"])))
 
 
-static func _make_table(titles: PackedStringArray, first: int) -> Tree:
+static func _make_table(titles: PackedStringArray) -> Tree:
 	var table: Tree = Tree.new()
 	table.columns = titles.size()
 	table.column_titles_visible = true
 	table.hide_root = true
 	table.select_mode = Tree.SELECT_ROW
-	table.custom_minimum_size = Vector2(360, 60)
+	table.custom_minimum_size = Vector2(330, 60)
 	table.size_flags_vertical = Control.SIZE_EXPAND_FILL
 	for column: int in titles.size():
 		table.set_column_title(column, titles[column])
 		table.set_column_title_alignment(column, HORIZONTAL_ALIGNMENT_LEFT)
 		table.set_column_clip_content(column, true)
-	table.set_column_custom_minimum_width(0, first)
+		table.set_column_custom_minimum_width(column, _TABLE_WIDTHS[column])
+		table.set_column_expand(column, column in [0, 3])
 	return table
 
 
@@ -247,7 +249,7 @@ static func _say_map(row: Dictionary) -> PackedStringArray:
 static func _say_crowd(row: Dictionary) -> PackedStringArray:
 	return [
 		str(row["node"]).get_file(),
-		"%d, %d told of" % [row["units"], row["seen"]],
+		"%d, %d seen" % [row["units"], row["seen"]],
 		str(row["walking"]),
 		"%d steps behind" % row["behind"] if row["live"] else "nobody moves them",
 	]

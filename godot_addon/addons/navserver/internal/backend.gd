@@ -51,6 +51,12 @@ func find_reachable(_job: ReachableJob) -> void:
 	pass
 
 
+## Tells the class of each cell of a world to [param handler], which takes the rectangle of cells
+## and a byte for each, row by row; for whoever debugs the game.
+func read_classes(_world: WorldState, _handler: Callable) -> void:
+	pass
+
+
 ## Sends a message of the protocol; false where there is nobody to send it to. The reply goes to
 ## [param handler], unless another backend takes over before it comes.
 func send_message(_message: RequestMessage, _handler: Callable) -> bool:

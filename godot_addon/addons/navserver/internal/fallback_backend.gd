@@ -65,6 +65,10 @@ func find_reachable(job: ReachableJob) -> void:
 	_add_task(_do_find_reachable.bind(job))
 
 
+func read_classes(world: WorldState, handler: Callable) -> void:
+	_add_task(_do_read_classes.bind(world.name, handler))
+
+
 func cancel(job: PathJob) -> void:
 	if _unanswered.erase(job):
 		job.answer(NavServerPathResult.of_number(NavServerPathResult.Status.CANCELLED))
@@ -254,6 +258,12 @@ func _do_find_reachable(job: ReachableJob) -> void:
 		var held: FallbackWorld = _worlds[job.world.name]
 		found = held.find_reachable(job.start, job.budget, job.profile, job.size, job.blocked_cells)
 	_add_result(_answer_reachable.bind(job, found))
+
+
+func _do_read_classes(world: String, handler: Callable) -> void:
+	if world in _worlds:
+		var held: FallbackWorld = _worlds[world]
+		_add_result(handler.bind(held.get_region(), held.get_classes()))
 
 
 func _watch(path: PackedVector2Array, world: String, profile: String, size: int) -> int:

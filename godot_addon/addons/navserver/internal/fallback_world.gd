@@ -93,6 +93,16 @@ func find_break(cells: Array[Vector2i], profile: String, size: int) -> int:
 	return _searcher(profile, size).find_break(cells)
 
 
+## Returns the cells that there are.
+func get_region() -> Rect2i:
+	return _region
+
+
+## Returns the class of each cell, row by row.
+func get_classes() -> PackedByteArray:
+	return _classes.duplicate()
+
+
 ## Returns what it costs a body to enter a cell; INF if it cannot stand there.
 func cost_of(cell: Vector2i, costs: PackedFloat32Array, size: int) -> float:
 	for y: int in range(cell.y, cell.y + size):

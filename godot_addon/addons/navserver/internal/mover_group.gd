@@ -215,6 +215,12 @@ func get_position_of(id: int) -> Vector2:
 	return unit.position
 
 
+## Returns where a unit is sent, in the map's coordinates; INF if nowhere.
+func get_goal_of(id: int) -> Vector2:
+	var unit: Unit = _units.get(id)
+	return Vector2.INF if unit == null or not unit.has_goal else unit.goal
+
+
 ## Tells whether a mover is one of these.
 func owns(handle: int) -> bool:
 	return handle in _ids

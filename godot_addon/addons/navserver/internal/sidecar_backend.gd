@@ -176,6 +176,17 @@ func find_reachable(job: ReachableJob) -> void:
 	_reachable[_requests.send(message, _take_reachable)] = job
 
 
+func read_classes(world: WorldState, handler: Callable) -> void:
+	var preparation: WorldPreparation = _worlds.get_preparation(world)
+	if preparation != null:
+		preparation.held.append(read_classes.bind(world, handler))
+		return
+	var message: Message = Message.new("map_layer")
+	message.header["world"] = world.name
+	message.header["layer"] = "classes"
+	_requests.send(message, _take_classes.bind(world.region, handler))
+
+
 func send_message(message: Message, handler: Callable) -> bool:
 	_requests.send(message, handler)
 	return true
@@ -407,6 +418,10 @@ func _end_request(id: int, status: NavServerPathResult.Status, reason: String) -
 	for job: PathJob in jobs:
 		if _places.erase(job):
 			job.answer(NavServerPathResult.without_path(status, reason))
+
+
+func _take_classes(reply: Message, region: Rect2i, handler: Callable) -> void:
+	handler.call(region, reply.get_bytes("classes"))
 
 
 func _take_reachable(reply: Message) -> void:
