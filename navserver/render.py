@@ -271,6 +271,17 @@ def save_picture(path_of_file: str | PathLike[str], grid: Grid, **drawing: Any) 
     return image.size
 
 
+def check_pictures() -> None:
+    """Raise unless pictures can be drawn here.
+
+    Raises
+    ------
+    NavserverError
+        If Pillow is not installed.
+    """
+    _pillow()
+
+
 def _pillow() -> Any:
     try:
         from PIL import Image  # noqa: PLC0415 - optional, and slow to import

@@ -14,9 +14,11 @@ from typing import Any
 
 from navserver.commands.arguments import UsageError, as_number, as_positive, as_seed
 from navserver.commands.movement import add_movement
+from navserver.commands.outputs import Outputs, check_file, make_folder
 from navserver.commands.progress import Progress, StopRequest, compile_visibly
 from navserver.maps.builtin import load_builtin
 from navserver.maps.loading import BUILTIN_PREFIX, load_map
+from navserver.render import check_pictures
 from navserver.search.grid import Grid
 from navserver.search.profile import Profile
 from navserver.sidecar.connection_file import ConnectionInfo
@@ -24,7 +26,7 @@ from navserver.sim.behaviors import BEHAVIORS
 from navserver.sim.clients import ClientsWorld
 from navserver.sim.lockstep import LockstepWorld
 from navserver.sim.recording import Recorder
-from navserver.sim.report import summary_of, write_report
+from navserver.sim.report import REPORT, summary_of, write_report
 from navserver.sim.runner import Run, RunResult, run_scenario
 from navserver.sim.scenarios import (
     MOST_BOTS,
@@ -137,19 +139,22 @@ def run(arguments: argparse.Namespace) -> int:
     compile_visibly(_LINE_SECONDS)
     result, recorder = _run(scenario, grid, arguments)
     summary = summary_of(result)
+    outputs = Outputs()
     if recorder is not None:
-        recorder.save(arguments.record)
-    page = None
+        outputs.write(lambda: recorder.save(arguments.record))
+    has_report = False
     if arguments.out is not None:
-        page = write_report(arguments.out, result, f"Bots on {Path(scenario.map or '').name}")
+        title = f"Bots on {Path(scenario.map or '').name}"
+        has_report = outputs.write(lambda: write_report(arguments.out, result, title))
     if arguments.junit is not None:
-        _write_junit(arguments.junit, summary)
+        outputs.write(lambda: _write_junit(arguments.junit, summary))
     if arguments.json:
         print(json.dumps(summary, allow_nan=False))
     else:
         _print_summary(summary, result)
-        if page is not None:
-            print(f"report      {page}")
+        if has_report:
+            print(f"report      {Path(arguments.out) / REPORT}")
+    outputs.end()
     if result.error is not None:
         print(f"navserver: the run ended early: {result.error}", file=sys.stderr)
     return FAILED if result.error is not None or result.in_wall else 0
@@ -291,17 +296,11 @@ def _profile_with(profile: Profile, builtin: dict[int, float], given: dict[int, 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Refuse what could not be written before the run, not after it."""
-    for option in ("record", "junit"):
-        file = getattr(arguments, option)
-        if file is not None and not Path(file).absolute().parent.is_dir():
-            raise InputError(f"--{option}", file, "lies in no folder", "make its folder first")
+    check_file("--record", arguments.record)
+    check_file("--junit", arguments.junit)
+    make_folder("--out", arguments.out)
     if arguments.out is not None:
-        try:
-            Path(arguments.out).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                "--out", arguments.out, f"cannot be made ({error.strerror})", "name another folder"
-            ) from None
+        check_pictures()
 
 
 def _text_of(run: Run) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from navserver.animation import Film
 from navserver.commands.arguments import as_positive
+from navserver.commands.outputs import make_folder
 from navserver.commands.progress import Progress, compile_visibly
 from navserver.maps.builtin import BuiltinMap, load_builtin
 from navserver.maps.case_writing import save_case
@@ -26,7 +27,6 @@ from navserver.sim.runner import Run, RunResult, run_scenario
 from navserver.sim.scenarios import BotKind, Scenario
 from navserver.sim.setup import Setup
 from navserver.sim.worlds import Tick
-from navserver.status import InputError
 
 __all__ = ["add_to", "run"]
 
@@ -84,12 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         0.
     """
     folder = Path(arguments.out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            "--out", arguments.out, f"cannot be made ({error.strerror})", "name another folder"
-        ) from None
+    make_folder("--out", arguments.out)
     # Before the sidecar does the same beside this process.
     compile_visibly(_TELL_SECONDS)
     scene = load_builtin("countryside")

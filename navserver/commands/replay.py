@@ -13,6 +13,7 @@ import numpy as np
 from navserver._jit import warm_up
 from navserver.animation import LARGEST_SIDE, Film, draw_movers
 from navserver.commands.arguments import as_positive
+from navserver.commands.outputs import check_file, make_folder
 from navserver.search.grid import Grid
 from navserver.sim.bots import BotState
 from navserver.sim.recording import Recording, load_recording
@@ -133,16 +134,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         raise InputError(
             "--side", arguments.side, "is out of bounds", f"give at most {LARGEST_SIDE} pixels"
         )
-    if arguments.gif is not None and not Path(arguments.gif).absolute().parent.is_dir():
-        raise InputError("--gif", arguments.gif, "lies in no folder", "make its folder first")
-    if arguments.frames is not None:
-        try:
-            Path(arguments.frames).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                "--frames", arguments.frames, f"cannot be made ({error.strerror})",
-                "name another folder",
-            ) from None  # fmt: skip
+    check_file("--gif", arguments.gif)
+    make_folder("--frames", arguments.frames)
 
 
 class _Camera:

@@ -153,7 +153,7 @@ class Recorder:
         )
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the recording; the file is whole or not there.
+        """Write the recording; the file is whole or as it was before, unless it is a device.
 
         Parameters
         ----------
@@ -168,14 +168,20 @@ class Recorder:
         arrays = _arrays_of(self.recording())
         target = Path(path)
         try:
+            if target.exists() and not target.is_file():
+                # A device or a pipe is written to: nothing may take its place.
+                with target.open("wb") as stream:
+                    np.savez_compressed(stream, **arrays)
+                return
             with tempfile.TemporaryDirectory(dir=target.parent) as folder:
                 whole = Path(folder) / "recording.npz"
                 np.savez_compressed(whole, **arrays)
                 whole.replace(target)
         except OSError as error:
             raise InputError(
-                "recording", fspath(path), f"cannot be written ({error.strerror})", "name another"
-            ) from None
+                "--record", fspath(path), f"cannot be written ({error.strerror or error})",
+                "name another file, or make room",
+            ) from None  # fmt: skip
 
 
 def _arrays_of(recording: Recording) -> dict[str, Any]:

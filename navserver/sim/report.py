@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,12 @@ from navserver.sim.scenarios import Area
 from navserver.sim.statistics import ChokePoint, Reachability, cells_of, choke_points, reachability
 from navserver.status import InputError
 
-__all__ = ["summary_of", "write_report"]
+__all__ = ["REPORT", "summary_of", "write_report"]
 
+REPORT = "report.html"
+"""The name of the page."""
+
+_PICTURES = ("traffic.png", "stuck.png")
 _WORST_PLACES = 20
 
 # A single cell of a map of such a side is plain to see.
@@ -156,14 +161,20 @@ def write_report(folder: str | PathLike[str], result: RunResult, title: str) -> 
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)
-        return _write(place, result, title)
+        with tempfile.TemporaryDirectory(dir=place) as aside:
+            _write(Path(aside), result, title)
+            # The page comes last: where there is one, it is whole, and all that it tells is there.
+            for name in (*_PICTURES, "report.json", REPORT):
+                (Path(aside) / name).replace(place / name)
+        return place / REPORT
     except OSError as error:
         raise InputError(
-            "--out", fspath(folder), f"cannot be written ({error.strerror})", "name another folder"
-        ) from None
+            "--out", fspath(folder), f"cannot be written ({error.strerror or error})",
+            "name another folder, or make room",
+        ) from None  # fmt: skip
 
 
-def _write(place: Path, result: RunResult, title: str) -> Path:
+def _write(place: Path, result: RunResult, title: str) -> None:
     summary = summary_of(result)
     chokes = choke_points(result.grid, result.tally.entries)
     reach = _reach_of(result)
@@ -184,9 +195,7 @@ def _write(place: Path, result: RunResult, title: str) -> Path:
     text = json.dumps({**summary, **details}, indent=1, allow_nan=False)
     (place / "report.json").write_text(text + "\n", encoding="utf-8")
     page = _page(place, result, title, summary, chokes, reach, stuck)
-    target = place / "report.html"
-    target.write_text(page.html(), encoding="utf-8")
-    return target
+    (place / REPORT).write_text(page.html(), encoding="utf-8")
 
 
 def _spread(counts: NDArray[np.int64], width: int, height: int) -> NDArray[np.int64]:

@@ -130,6 +130,34 @@ def test_ctrl_c_ends_the_run_with_all_that_was_asked_for(
     assert main(["replay", str(record)]) == 0
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_costs_what_was_to_lie_there_and_no_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    junit, out = tmp_path / "bots.xml", tmp_path / "out"
+    files = ["--record", "/dev/full", "--junit", str(junit), "--out", str(out)]
+    assert main(["bots", *SHORT, *files]) == 2
+    told = capsys.readouterr()
+    assert "state hash  " in told.out
+    assert f"report      {out / 'report.html'}" in told.out
+    assert "--record: '/dev/full' cannot be written (No space left on device)" in told.err
+    assert ET.parse(junit).getroot().attrib["failures"] == "0"
+    assert Path("/dev/full").is_char_device()
+    assert main(["bots", *SHORT, "--junit", "/dev/full"]) == 2
+    assert "--junit: '/dev/full' cannot be written" in capsys.readouterr().err
+
+
+def test_a_map_of_one_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "one.txt").write_text(".\n")
+    given = [str(tmp_path / "one.txt"), "--ticks", "4", "--out", str(tmp_path / "out")]
+    for behavior in ("wander", "commute", "chase"):
+        found = answer(capsys, *given, "--bots", "1", "--behavior", behavior)
+        assert (found["arrived"] + found["en_route"], found["in_wall"]) == (1, 0)
+        assert found["arrivals"] > 0
+    assert main(["bots", *given, "--bots", "2"]) == 2
+    assert "--bots: 2 are more bots of bots than the 1 free cells" in capsys.readouterr().err
+
+
 def test_what_went_wrong_is_a_junit_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,6 +116,22 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         write_report(tmp_path / "file", a_result(), "x")
 
 
+def test_a_report_that_fails_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_report(tmp_path, a_result(), "first")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert before.keys() == {"traffic.png", "stuck.png", "report.json", "report.html"}
+
+    def fail(_page: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(report.Page, "html", fail)
+    with pytest.raises(InputError, match=r"cannot be written \(No space left on device\)"):
+        write_report(tmp_path, a_result(), "second")
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
 def test_lonely_cells_of_large_maps_are_drawn_larger() -> None:
     counts = np.zeros((5, 900), np.int64)
     counts[0, 0], counts[2, 450], counts[4, 899] = 3, 7, 5
