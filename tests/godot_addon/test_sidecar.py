@@ -25,7 +25,9 @@ pytestmark = [pytest.mark.godot, pytest.mark.slow]
 
 
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("name", ["test_sidecar", "test_moving_crowd", "test_figures"])
+@pytest.mark.parametrize(
+    "name", ["test_sidecar", "test_moving_crowd", "test_figures", "test_avoidance"]
+)
 def test_live(addon_project: Project, tmp_path: Path, name: str) -> None:
     script = ADDON_PROJECT / "tests" / "live" / f"{name}.gd"
     file = tmp_path / "connection.json"

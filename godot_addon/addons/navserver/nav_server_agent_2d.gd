@@ -19,6 +19,9 @@ signal path_changed
 signal waypoint_reached(details: Dictionary)
 ## There is no path; [param reason] says why, in words.
 signal path_failed(status: NavServerPathResult.Status, reason: String)
+## How the body may go, in global coordinates: as [member velocity] wants to, but around others and
+## not into walls. Comes at the beginning of each physics frame while [member avoidance_enabled].
+signal velocity_computed(safe_velocity: Vector2)
 
 ## When to ask for a new path by itself.
 enum RepathPolicy {
@@ -33,6 +36,8 @@ enum RepathPolicy {
 ## Internal: no part of what this class offers.
 const AgentBatch := preload("internal/agent_batch.gd")
 ## Internal: no part of what this class offers.
+const Avoider := preload("internal/avoider.gd")
+## Internal: no part of what this class offers.
 const DebugDrawing := preload("internal/debug_drawing.gd")
 ## Internal: no part of what this class offers.
 const PathDrawing := preload("internal/path_drawing.gd")
@@ -44,9 +49,13 @@ const RequestLog := preload("internal/request_log.gd")
 	set(value):
 		map = value
 		_follow_map(null)
+		_avoider.follow()
 		update_configuration_warnings()
 ## Who walks; null walks over every class but solid at cost 1.
-@export var profile: NavServerProfile = null
+@export var profile: NavServerProfile = null:
+	set(value):
+		profile = value
+		_avoider.follow()
 ## A disabled agent asks for nothing.
 @export var enabled: bool = true
 ## When to ask for a new path by itself.
@@ -63,6 +72,41 @@ const RequestLog := preload("internal/request_log.gd")
 @export var target_desired_distance: float = 4.0
 ## Farther from the path than this, a new one is asked for.
 @export var path_max_distance: float = 100.0
+
+@export_group("Avoidance")
+## Whether to keep off other agents on the map that avoid, and off the units of its crowds. Set
+## [member velocity] to what you want, and move the body by what [signal velocity_computed] tells.
+## Without a sidecar others are not avoided, only walls.
+@export var avoidance_enabled: bool = false:
+	set(value):
+		avoidance_enabled = value
+		_avoider.follow()
+## Radius of the body, for others to avoid. It keeps others away, not walls: wide bodies have a
+## [member NavServerProfile.size].
+@export_range(0.0, 500.0, 0.1, "or_greater", "suffix:px") var radius: float = 10.0:
+	set(value):
+		radius = value
+		_avoider.is_changed = true
+## Greatest speed.
+@export_range(0.0, 10000.0, 0.1, "or_greater", "suffix:px/s") var max_speed: float = 100.0:
+	set(value):
+		max_speed = value
+		_avoider.is_changed = true
+## What the body is to others: they avoid it if this meets their [member avoidance_mask].
+@export_flags_avoidance var avoidance_layers: int = 1:
+	set(value):
+		avoidance_layers = value
+		_avoider.is_changed = true
+## Whom the body avoids: those whose [member avoidance_layers] meet this.
+@export_flags_avoidance var avoidance_mask: int = 1:
+	set(value):
+		avoidance_mask = value
+		_avoider.is_changed = true
+## It gives way to those of equal or higher priority.
+@export_range(0.0, 1.0, 0.01) var avoidance_priority: float = 1.0:
+	set(value):
+		avoidance_priority = value
+		_avoider.is_changed = true
 
 @export_group("Debug", "debug_")
 ## Draws the path while the game runs. Debug > Visible Navigation does it for all agents.
@@ -97,6 +141,10 @@ var debug_path_custom_line_width: float = -1.0:
 var target_position: Vector2 = Vector2.ZERO:
 	set = set_target_position
 
+## How the body wants to go, in global coordinates a second; stays until it is set again.
+var velocity: Vector2 = Vector2.ZERO:
+	set = set_velocity
+
 # Where it waits for an answer; null if it does not, or has yet to ask.
 var _batch: AgentBatch = null
 var _row: int = -1
@@ -119,15 +167,19 @@ var _finish_told: bool = false
 var _followed: NavServerMap2D = null
 # Null unless the path is drawn.
 var _drawing: PathDrawing = null
+var _avoider: Avoider = Avoider.new(self)
 
 
 func _enter_tree() -> void:
 	_follow_debug()
+	# Once the whole scene is there.
+	_avoider.follow.call_deferred()
 
 
 func _exit_tree() -> void:
 	if not Engine.is_editor_hint():
 		_drop_question()
+	_avoider.leave()
 	_drawing = null
 	_follow_map(null)
 
@@ -161,6 +213,23 @@ func set_target_position(position: Vector2) -> void:
 	_has_target = true
 	_target_told = false
 	_ask()
+
+
+## Sets [member velocity].
+func set_velocity(value: Vector2) -> void:
+	if not value.is_finite():
+		push_error("%s: velocity is %s; give finite numbers" % [name, value])
+		return
+	velocity = value
+	if avoidance_enabled:
+		_avoider.wish()
+
+
+## Sets [member velocity] and tells that the body moves so by now, as after it was put elsewhere:
+## others expect it to go on like that.
+func set_velocity_forced(value: Vector2) -> void:
+	set_velocity(value)
+	_avoider.is_forced = velocity == value
 
 
 ## Forgets target and path.
@@ -442,12 +511,21 @@ func _advance(here: Vector2) -> void:
 		target_reached.emit()
 		_finish()
 		return
-	while here.distance_to(_path[_index]) <= path_desired_distance:
+	while here.distance_to(_path[_index]) <= path_desired_distance or _is_point_passed(here):
 		waypoint_reached.emit({"position": _path[_index], "index": _index})
 		if _index == _path.size() - 1:
 			_finish()
 			return
 		_index += 1
+
+
+## Who goes around others may have to leave a point of the path aside, as one where somebody stands.
+func _is_point_passed(here: Vector2) -> bool:
+	if not avoidance_enabled or _index >= _path.size() - 1:
+		return false
+	var next: Vector2 = _path[_index + 1]
+	var is_beyond: bool = here.distance_squared_to(next) < _path[_index].distance_squared_to(next)
+	return is_beyond and _avoider.sees(here, next)
 
 
 func _finish() -> void:

@@ -115,14 +115,14 @@ func _init() -> void:
 
 func _enter_tree() -> void:
 	get_tree().process_frame.connect(_begin_frame)
-	get_tree().physics_frame.connect(poll)
+	get_tree().physics_frame.connect(_begin_physics_frame)
 	if EngineDebugger.is_active():
 		is_measured = true
 
 
 func _exit_tree() -> void:
 	get_tree().process_frame.disconnect(_begin_frame)
-	get_tree().physics_frame.disconnect(poll)
+	get_tree().physics_frame.disconnect(_begin_physics_frame)
 	is_measured = false
 	_link.stop()
 	_fallback.close()
@@ -360,6 +360,13 @@ func _begin_frame() -> void:
 	poll()
 	if _inspection != null:
 		_inspection.advance()
+
+
+func _begin_physics_frame() -> void:
+	poll()
+	# Whoever is told may take maps out of the tree.
+	for table: MoverTable in _mover_tables.keys():
+		table.tell_velocities(get_physics_process_delta_time())
 
 
 func _renew_shares() -> void:

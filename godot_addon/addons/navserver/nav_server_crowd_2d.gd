@@ -71,6 +71,8 @@ const CrowdOverlay := preload("internal/crowd_overlay.gd")
 ## Internal: no part of what this class offers.
 const DebugDrawing := preload("internal/debug_drawing.gd")
 ## Internal: no part of what this class offers.
+const MoverGround := preload("internal/mover_ground.gd")
+## Internal: no part of what this class offers.
 const MoverGroup := preload("internal/mover_group.gd")
 ## Internal: no part of what this class offers.
 const MoverTable := preload("internal/mover_table.gd")
@@ -82,7 +84,6 @@ const Settings := preload("internal/settings.gd")
 const _OPTIONS: PackedStringArray = [
 	"radius", "max_speed", "acceleration", "turn_rate", "priority", "layers", "mask", "profile"
 ]
-const _ROOM_SEARCH: int = 12
 
 ## The map; empty takes the nearest one above, else the only one in the tree.
 @export var map: NavServerMap2D = null:
@@ -420,8 +421,7 @@ func _make_kind(options: Dictionary) -> MoverGroup.Kind:
 	var walker: NavServerProfile = profile
 	if options.get("profile") is NavServerProfile:
 		walker = options["profile"]
-	kind.movement = _describe_movement.bind(walker)
-	kind.find_room = _find_room.bind(walker)
+	kind.ground = MoverGround.new(_found, walker)
 	return kind
 
 
@@ -431,47 +431,6 @@ static func _number(options: Dictionary, option: String, default: float) -> floa
 		var number: float = value
 		return number if is_finite(number) and number >= 0.0 else default
 	return default
-
-
-func _describe_movement(walker: NavServerProfile) -> Dictionary:
-	return {
-		"profile": _found.get_profile_name(walker),
-		"diagonal_mode": _found.diagonal_mode,
-		"size": 1 if walker == null else walker.size,
-	}
-
-
-## Returns the position if its cell is open, else the centre of an open cell near it.
-func _find_room(point: Vector2, walker: NavServerProfile) -> Vector2:
-	var cell: Vector2i = _found.local_to_map(point)
-	if not _found.is_known() or _is_open(cell, walker):
-		return point
-	for away: int in range(1, _ROOM_SEARCH + 1):
-		for along: int in range(-away, away + 1):
-			for near: Vector2i in (
-				[
-					cell + Vector2i(along, -away),
-					cell + Vector2i(along, away),
-					cell + Vector2i(-away, along),
-					cell + Vector2i(away, along)
-				]
-				as Array[Vector2i]
-			):
-				if _is_open(near, walker):
-					return _found.map_to_local(near)
-	return point
-
-
-func _is_open(cell: Vector2i, walker: NavServerProfile) -> bool:
-	if not _found.is_in_boundsv(cell):
-		return false
-	var class_id: int = _found.get_point_class(cell)
-	if class_id == NavServerMap2D.SOLID:
-		return false
-	if walker == null:
-		return true
-	var cost: float = walker.class_costs.get(class_id, 1.0)
-	return not is_inf(cost)
 
 
 func _dress() -> void:

@@ -12,6 +12,7 @@ signal stuck(ids: PackedInt64Array, reasons: PackedByteArray)
 signal viewed
 
 const Message := preload("message.gd")
+const MoverGround := preload("mover_ground.gd")
 const MoverTable := preload("mover_table.gd")
 const MoverView := preload("mover_view.gd")
 
@@ -60,7 +61,7 @@ func add(points: PackedVector2Array, kind: Kind) -> PackedInt64Array:
 	for index: int in points.size():
 		var unit: Unit = Unit.new()
 		unit.kind = kind
-		unit.position = kind.find_room.call(points[index])
+		unit.position = kind.ground.find_room(points[index])
 		ids[index] = _next_id
 		_units[_next_id] = unit
 		_next_id += 1
@@ -398,13 +399,12 @@ func _send_units(ids: PackedInt64Array) -> void:
 		var points: PackedVector2Array = PackedVector2Array()
 		for id: int in by_kind[kind]:
 			# The map may have changed since it was there.
-			_units[id].position = kind.find_room.call(_units[id].position)
+			_units[id].position = kind.ground.find_room(_units[id].position)
 			points.append(_units[id].position)
 		var message: Message = Message.new("movers_add")
 		message.header["space"] = "world"
 		message.header.merge(kind.properties)
-		var movement: Dictionary = kind.movement.call()
-		message.header.merge(movement)
+		message.header.merge(kind.ground.describe())
 		message.add_array("positions", "f32", "%dx2" % points.size(), points.to_byte_array())
 		table.ask(message, _take_handles.bind(by_kind[kind], kind, points))
 
@@ -473,10 +473,8 @@ class Kind:
 
 	## Fields of movers_add and movers_set.
 	var properties: Dictionary = {}
-	## Returns the fields of movers_add that say what blocks them.
-	var movement: Callable
-	## Returns where a unit can stand, at a position or near it.
-	var find_room: Callable
+	## Where they may be.
+	var ground: MoverGround
 
 
 ## One unit.

@@ -4,6 +4,7 @@ extends RefCounted
 ## One step a physics frame is asked for, so that movers pause, slow down and hurry with the game.
 ## Where the sidecar falls behind, steps grow longer and then are left out; nothing waits.
 
+const AvoidanceGroup := preload("avoidance_group.gd")
 const Message := preload("message.gd")
 const MoverGroup := preload("mover_group.gd")
 const MoverView := preload("mover_view.gd")
@@ -34,6 +35,10 @@ var _ask_sidecar: Callable
 var _get_capabilities: Callable
 var _send_edits: Callable
 var _groups: Array[MoverGroup] = []
+# The agents that avoid each other; null as long as there are none.
+var _avoiders: AvoidanceGroup = null
+# Whether the sidecar takes velocities.
+var _can_steer: bool = false
 # The serial of the world that the movers were made in; -1 while there are none.
 var _serial: int = -1
 var _owed: float = 0.0
@@ -76,6 +81,21 @@ func drop_group(group: MoverGroup) -> void:
 	group.table = null
 	_groups.erase(group)
 	_split_handles.clear()
+
+
+## Returns the agents on the map that avoid each other.
+func get_avoiders(map: NavServerMap2D) -> AvoidanceGroup:
+	if _avoiders == null:
+		_avoiders = AvoidanceGroup.new(map)
+	return _avoiders
+
+
+## Tells agents how they may go; the connection calls it when a physics frame begins.
+func tell_velocities(delta: float) -> void:
+	if _avoiders != null:
+		var began: int = Time.get_ticks_usec()
+		_avoiders.tell(delta)
+		_usec += Time.get_ticks_usec() - began
 
 
 ## Tells whether the sidecar has the movers of this world.
@@ -129,11 +149,14 @@ func _follow_world() -> void:
 		_serial = -1
 		for group: MoverGroup in _groups:
 			group.forget()
-	if _groups.is_empty() or not world.is_at_sidecar():
+		if _avoiders != null:
+			_avoiders.forget()
+	if not _has_anyone() or not world.is_at_sidecar():
 		return
 	var capabilities: PackedStringArray = _get_capabilities.call()
 	if CAPABILITY not in capabilities:
 		return
+	_can_steer = AvoidanceGroup.CAPABILITY in capabilities
 	_serial = world.put_serial
 	in_flight = 0
 	_owed = 0.0
@@ -141,7 +164,13 @@ func _follow_world() -> void:
 		group.make()
 
 
+func _has_anyone() -> bool:
+	return not _groups.is_empty() or _avoiders != null and _avoiders.is_used()
+
+
 func _is_anyone_active() -> bool:
+	if _avoiders != null and _avoiders.is_active():
+		return true
 	for group: MoverGroup in _groups:
 		if group.is_active():
 			return true
@@ -149,6 +178,9 @@ func _is_anyone_active() -> bool:
 
 
 func _send_step() -> void:
+	var wishes: AvoidanceGroup.Wishes = null
+	if _avoiders != null and _can_steer:
+		wishes = _avoiders.send(self)
 	var message: Message = Message.new("movers_step")
 	message.header["dt"] = _owed
 	message.header["space"] = "world"
@@ -162,15 +194,19 @@ func _send_step() -> void:
 		var wanted: Rect2 = group.get_area()
 		is_whole = is_whole or not wanted.has_area()
 		area = area.merge(wanted) if area.has_area() else wanted
-	message.header["columns"] = columns
+	if not _groups.is_empty():
+		message.header["columns"] = columns
 	if not is_whole:
 		message.header["area"] = [area.position.x, area.position.y, area.end.x, area.end.y]
 	stepped_seconds += _owed
 	_owed = 0.0
 	_sent += 1
 	in_flight += 1
-	ask(message, _take_step.bind(is_whole))
-	if not is_whole and _sent % _WHOLE_EVERY == 1:
+	if wishes != null:
+		var count: String = str(wishes.handles.size())
+		message.add_array("watched", "i64", count, wishes.handles.to_byte_array())
+	ask(message, _take_step.bind(is_whole, wishes))
+	if not _groups.is_empty() and not is_whole and _sent % _WHOLE_EVERY == 1:
 		_ask_for_all()
 
 
@@ -222,14 +258,16 @@ func _complain(reply: Message) -> void:
 		push_error(said)
 
 
-func _take_step(reply: Message, is_whole: bool) -> void:
+func _take_step(reply: Message, is_whole: bool, wishes: AvoidanceGroup.Wishes) -> void:
 	answered += 1
+	if wishes != null:
+		_avoiders.take(reply.get_vectors("watched_velocities"), wishes)
 	var view: MoverView = MoverView.new()
 	if not view.read(reply):
 		push_error("navserver: movers_step: arrays differ in length; update addon or sidecar")
 		return
 	view.is_whole = is_whole
-	if _groups.size() == 1:
+	if _groups.size() == 1 and (_avoiders == null or not _avoiders.has_movers()):
 		_groups[0].take_view(view)
 	else:
 		_split(view)
@@ -245,6 +283,9 @@ func _split(view: MoverView) -> void:
 		return
 	_split_handles = view.handles
 	_split_runs.clear()
+	if _groups.size() == 1:
+		_split_runs.append(_find_runs_between(_avoiders.find_rows(view.handles), view))
+		return
 	for group: MoverGroup in _groups:
 		var runs: PackedInt32Array = PackedInt32Array()
 		var is_open: bool = false
@@ -255,6 +296,19 @@ func _split(view: MoverView) -> void:
 		if is_open:
 			runs.append(view.handles.size())
 		_split_runs.append(runs)
+
+
+## Returns the runs of rows that are left without some.
+func _find_runs_between(rows: PackedInt32Array, view: MoverView) -> PackedInt32Array:
+	var runs: PackedInt32Array = PackedInt32Array()
+	var from: int = 0
+	rows.append(view.handles.size())
+	for row: int in rows:
+		if row > from:
+			runs.append(from)
+			runs.append(row)
+		from = row + 1
+	return runs
 
 
 func _hand_events_on(reply: Message) -> void:
