@@ -53,6 +53,7 @@ def summary_of(result: RunResult) -> dict[str, Any]:
         **result.counts,
         "in_wall": result.in_wall,
         "stuck_reasons": _stuck_reasons(result),
+        "stuck_events": _stuck_events(result),
         "orders": tally.orders,
         "arrivals": tally.arrivals,
         "repaths": result.repaths,
@@ -120,6 +121,15 @@ def _stuck_reasons(result: RunResult) -> dict[str, int]:
     return found
 
 
+def _stuck_events(result: RunResult) -> dict[str, int]:
+    """Return how often a bot got stuck over the whole run, by the reason."""
+    events: dict[str, int] = {}
+    for (reason, _), count in result.tally.stuck_reasons.items():
+        name = _reason_of(reason)
+        events[name] = events.get(name, 0) + count
+    return dict(sorted(events.items(), key=lambda item: -item[1]))
+
+
 def _peak_memory() -> int | None:
     """Return the most bytes that the process has held, where the system tells."""
     try:
@@ -179,6 +189,7 @@ def _write(place: Path, result: RunResult, title: str) -> None:
     chokes = choke_points(result.grid, result.tally.entries)
     reach = _reach_of(result)
     stuck = _stuck_places(result)
+    worst = _worst_places(result)
     _draw(place / "traffic.png", result, result.tally.visits, [c.cell for c in chokes])
     spread = _spread(result.tally.stuck, result.grid.width, result.grid.height)
     spread[result.grid.blocked(_profile_of(result)).reshape(-1)] = 0
@@ -186,6 +197,7 @@ def _write(place: Path, result: RunResult, title: str) -> None:
     details = {
         "choke_points": [{**c._asdict(), "cell": list(c.cell)} for c in chokes],
         "stuck_places": [{**s, "cell": list(s["cell"])} for s in stuck],
+        "worst_places": [{**s, "cell": list(s["cell"])} for s in worst],
         "reachable_share": {
             "spawns": reach.spawns,
             "goals": reach.goals,
@@ -194,7 +206,7 @@ def _write(place: Path, result: RunResult, title: str) -> None:
     }
     text = json.dumps({**summary, **details}, indent=1, allow_nan=False)
     (place / "report.json").write_text(text + "\n", encoding="utf-8")
-    page = _page(place, result, title, summary, chokes, reach, stuck)
+    page = _page(place, result, title, summary, chokes, reach, stuck, worst)
     (place / REPORT).write_text(page.html(), encoding="utf-8")
 
 
@@ -244,6 +256,20 @@ def _stuck_places(result: RunResult) -> list[dict[str, Any]]:
     return [{"cell": cell, "reasons": reasons} for cell, reasons in by_number[:_WORST_PLACES]]
 
 
+def _worst_places(result: RunResult) -> list[dict[str, Any]]:
+    """Return the cells where bots got stuck most often over the whole run, with the reasons."""
+    grid = result.grid
+    ox, oy = grid.region_position
+    places: dict[int, dict[str, int]] = {}
+    for (reason, flat), count in result.tally.stuck_reasons.items():
+        places.setdefault(flat, {})[_reason_of(reason)] = count
+    by_number = sorted(places.items(), key=lambda item: (-sum(item[1].values()), item[0]))
+    return [
+        {"cell": (flat % grid.width + ox, flat // grid.width + oy), "reasons": reasons}
+        for flat, reasons in by_number[:_WORST_PLACES]
+    ]
+
+
 def _reach_of(result: RunResult) -> Reachability:
     """Return reachability between the areas of all kinds, on the map as it is now."""
     parts = []
@@ -280,6 +306,7 @@ def _page(
     chokes: list[ChokePoint],
     reach: Reachability,
     stuck: list[dict[str, Any]],
+    worst: list[dict[str, Any]],
 ) -> Page:
     grid, dt = result.grid, result.setup.dt
     page = Page(
@@ -293,7 +320,7 @@ def _page(
         page.paragraph(f"{result.in_wall:,} times a bot stood in a wall", warns=True)
     page.tiles((name, f"{summary[name]:,}") for name in ("arrived", "en_route", "stuck", "no_path"))
     _add_traffic(page, place, chokes)
-    _add_stuck(page, place, summary, stuck)
+    _add_stuck(page, place, summary, stuck, worst)
     _add_reach(page, reach)
     _add_trips(page, result, summary)
     _add_times(page, result, summary)
@@ -317,25 +344,31 @@ def _add_traffic(page: Page, place: Path, chokes: list[ChokePoint]) -> None:
 
 
 def _add_stuck(
-    page: Page, place: Path, summary: dict[str, Any], stuck: list[dict[str, Any]]
+    page: Page,
+    place: Path,
+    summary: dict[str, Any],
+    stuck: list[dict[str, Any]],
+    worst: list[dict[str, Any]],
 ) -> None:
     page.heading("Stuck", "Where bots got stuck over the whole run; dots mark who is stuck now.")
     page.picture((place / "stuck.png").read_bytes(), "where bots got stuck")
+    if worst:
+        page.paragraph(f"Over the whole run: {_counted(summary['stuck_events'])} times.")
+        page.table(["cell", "times, by the reason"], _rows_of(worst))
     reasons = summary["stuck_reasons"]
     if not reasons:
         page.paragraph("Nobody is stuck at the end.")
         return
-    page.table(["reason", "bots"], reasons.items())
-    page.table(
-        ["cell", "reasons"],
-        [
-            (
-                f"{s['cell'][0]}, {s['cell'][1]}",
-                ", ".join(f"{n} {name}" for name, n in s["reasons"].items()),
-            )
-            for s in stuck
-        ],
-    )
+    page.paragraph(f"At the end: {_counted(reasons)}.")
+    page.table(["cell", "bots, by the reason"], _rows_of(stuck))
+
+
+def _counted(reasons: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in reasons.items())
+
+
+def _rows_of(places: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(f"{p['cell'][0]}, {p['cell'][1]}", _counted(p["reasons"])) for p in places]
 
 
 def _add_reach(page: Page, reach: Reachability) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from navserver.movers.columns import StuckReason
+from navserver.search.clearance import distance_to_wall
 from navserver.search.grid import Grid, read_only
 from navserver.sim.bots import Behavior, BotState, Kind, Observation
 from navserver.sim.decisions import ask_behavior, make_behavior
@@ -22,6 +24,8 @@ from navserver.status import InputError, NavserverError
 __all__ = ["Run", "RunResult", "replay", "run_scenario"]
 
 _PROGRESS_SECONDS = 0.1
+# A wall farther than that from a body, in cells, holds it no more.
+_WALL_REACH = 1.0
 _STOPPED = "stopped by the user"
 
 
@@ -121,6 +125,7 @@ class Run:  # numpydoc ignore=PR02
         self._behaviors = [self._behavior_of(number) for number in range(len(self.setup.kinds))]
         self._edits = list(self.scenario.edits)
         self._open = _OpenCells(self.grid, self.setup)
+        self._walls = _Walls(self.grid, self.setup)
         count = len(self.setup.spawns)
         position = self.setup.spawns.astype(np.float32)
         self.tally = Tally(self.grid, count)
@@ -174,7 +179,7 @@ class Run:  # numpydoc ignore=PR02
         began = time.perf_counter()
         if rows.size:
             self.world.order(rows, goals)
-        self._tick = self.world.step()
+        self._tick = self._walls.judge(self.world.step())
         self._tick_seconds.append(time.perf_counter() - began)
         self.ticks += 1
         self._look()
@@ -207,7 +212,8 @@ class Run:  # numpydoc ignore=PR02
 
     def _look(self) -> None:
         tick = self._tick
-        self.tally.note_tick(tick.position, tick.arrived, tick.stuck, self.time)
+        reasons = tick.reason[tick.stuck]
+        self.tally.note_tick(tick.position, tick.arrived, tick.stuck, reasons, self.time)
         self._in_wall += self._open.count_in_walls(tick.position)
         self._repaths += tick.repaths
         if self.recorder is not None and not self.is_stopped:
@@ -258,6 +264,33 @@ class _OpenCells:
             own = flat[self._setup.rows_of(number)]
             closed += int((space.open_table[space.cells.reshape(-1)[own]] == 0).sum())
         return closed
+
+
+class _Walls:
+    """Tells whom a wall holds from whom only others can.
+
+    A mover that makes no headway and touches nobody is said to be held by a wall; but in a stream
+    of others it gives way to those whom it does not touch yet.
+    """
+
+    def __init__(self, grid: Grid, setup: Setup) -> None:
+        self._grid = grid
+        self._setup = setup
+
+    def judge(self, tick: Tick) -> Tick:
+        held = np.flatnonzero(tick.reason == StuckReason.WALL)
+        if not held.size:
+            return tick
+        reason = tick.reason.copy()
+        cells = cells_of(tick.position[held])
+        for number in np.unique(self._setup.kind_of[held]).tolist():
+            own = self._setup.kind_of[held] == number
+            kind = self._setup.kinds[number]
+            away = distance_to_wall(self._grid, cells[own], profile=kind.profile)
+            # A body is up to half a cell from the centre of its cell.
+            far = np.asarray(away) > kind.radius + _WALL_REACH
+            reason[held[own][far]] = StuckReason.CROWD
+        return tick._replace(reason=read_only(reason))
 
 
 def run_scenario(

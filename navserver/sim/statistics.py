@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,6 +60,8 @@ class Tally:
         """int64 array (cells,): how often a bot has entered each cell."""
         self.stuck = np.zeros(grid.size, np.int64)
         """int64 array (cells,): how often a bot got stuck in each cell."""
+        self.stuck_reasons: Counter[tuple[int, int]] = Counter()
+        """How often a bot got stuck for a reason, by the reason and the flat cell."""
         self.arrivals = 0
         """Trips that have ended at their goal."""
         self.orders = 0
@@ -108,6 +111,7 @@ class Tally:
         position: NDArray[np.float32],
         arrived: NDArray[np.int64],
         newly_stuck: NDArray[np.int64],
+        reasons: NDArray[np.uint8],
         time: float,
     ) -> None:
         """Note where everybody is after a tick.
@@ -118,6 +122,8 @@ class Tally:
             In cell space.
         arrived, newly_stuck : int64 arrays
             Rows of the bots that arrived, or got stuck, in this tick.
+        reasons : uint8 array
+            Why, one each of `newly_stuck`.
         time : float
             Seconds of world time at its end.
         """
@@ -125,6 +131,7 @@ class Tally:
         np.add.at(self.visits, cells, 1)
         np.add.at(self.entries, cells[cells != self._cells], 1)
         np.add.at(self.stuck, cells[newly_stuck], 1)
+        self.stuck_reasons.update(zip(reasons.tolist(), cells[newly_stuck].tolist(), strict=True))
         self._walked += np.hypot(*(position - self._position).T)
         moved = np.hypot(*(position - self._anchor).T) >= PROGRESS_CELLS
         self._anchor[moved] = position[moved]

@@ -84,6 +84,8 @@ def test_a_report_is_a_page_an_object_and_pictures(tmp_path: Path) -> None:
     from PIL import Image
 
     result = with_states(a_result(), STATES, REASONS)
+    wall, crowd = int(StuckReason.WALL), int(StuckReason.CROWD)
+    result.tally.stuck_reasons.update({(wall, 14): 2, (crowd, 14): 3, (crowd, 0): 1000})
     folder = tmp_path / "new" / "report"
     page = write_report(folder, result, "a <title>")
     assert page == folder / "report.html"
@@ -97,6 +99,11 @@ def test_a_report_is_a_page_an_object_and_pictures(tmp_path: Path) -> None:
     report = json.loads((folder / "report.json").read_text())
     assert report["bots"] == 6
     assert len(report["stuck_places"]) == 2
+    assert report["stuck_events"] == {"crowd": 1003, "wall": 2}
+    worst = [(place["cell"], place["reasons"]) for place in report["worst_places"]]
+    assert worst == [([0, 0], {"crowd": 1000}), ([2, 1], {"wall": 2, "crowd": 3})]
+    assert "Over the whole run: 1,003 crowd, 2 wall times." in html
+    assert "At the end: 1 wall, 1 crowd." in html
     assert report["reachable_share"]["shares"][0][0] == 1.0
     assert report["reachable_share"]["shares"][0][1] is None
 

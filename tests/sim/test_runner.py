@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from navserver.maps.builtin import load_builtin
+from navserver.movers.columns import StuckReason
 from navserver.search.grid import Grid
 from navserver.sim import planning, runner
-from navserver.sim.bots import BehaviorError
+from navserver.sim.bots import BehaviorError, BotState
 from navserver.sim.recording import Recording, load_recording
 from navserver.sim.runner import Run, RunResult, replay, run_scenario
 from navserver.sim.scenarios import Area, BotKind, MapEdit, Scenario
 from navserver.sim.setup import Setup
-from navserver.sim.worlds import LocalWorld
+from navserver.sim.worlds import LocalWorld, Tick
 from navserver.status import InputError
 
 ROOMS = load_builtin("rooms").grid
@@ -186,6 +187,32 @@ def test_the_world_is_closed_whatever_happens() -> None:
     with pytest.raises(InputError):
         run_scenario(Scenario((BotKind("a", 1, "none.py"),)), ROOMS, make)
     assert closed == [True]
+
+
+def test_a_wall_far_away_holds_nobody() -> None:
+    grid = Grid.filled(40, 20)
+    grid.set_rectangle((20, 0), (1, 9), 255)
+    spawns = ((19, 4), (5, 9), (0, 0))
+    kinds = tuple(BotKind(str(i), 1, spawn=(Area(x, y, 1, 1),)) for i, (x, y) in enumerate(spawns))
+
+    class Held(LocalWorld):
+        """All say that a wall holds them."""
+
+        def step(self) -> Tick:
+            tick = super().step()
+            return tick._replace(
+                stuck=np.arange(3),
+                state=np.full(3, BotState.STUCK, np.uint8),
+                reason=np.full(3, StuckReason.WALL, np.uint8),
+            )
+
+    scenario = Scenario(kinds, ticks=1)
+    result, _ = run_scenario(scenario, grid, lambda setup: Held(setup, 1))
+    wall, crowd = StuckReason.WALL, StuckReason.CROWD
+    assert result.tick.reason.tolist() == [wall, crowd, wall]
+    cells = grid.flat_indices(list(spawns)).tolist()
+    expected = dict.fromkeys(zip((wall, crowd, wall), cells, strict=True), 1)
+    assert result.tally.stuck_reasons == expected
 
 
 def test_bots_in_walls_are_counted() -> None:

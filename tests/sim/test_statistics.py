@@ -10,6 +10,7 @@ from navserver.sim.scenarios import Area
 from navserver.sim.statistics import Tally, cells_of, choke_points, reachability, state_counts
 
 NOBODY = np.zeros(0, np.int64)
+NO_REASONS = np.zeros(0, np.uint8)
 ROWS = np.arange(2)
 
 
@@ -24,27 +25,29 @@ def test_cells_reach_half_a_cell_to_each_side() -> None:
 def test_visits_entries_and_stuck_are_counted_by_cell() -> None:
     tally = Tally(Grid.filled(4, 2), 2)
     tally.begin(points((0, 0), (3, 1)))
-    tally.note_tick(points((0.4, 0), (3, 1)), NOBODY, NOBODY, 0.1)
-    tally.note_tick(points((0.6, 0), (3, 1)), NOBODY, np.array([1]), 0.2)
+    tally.note_tick(points((0.4, 0), (3, 1)), NOBODY, NOBODY, NO_REASONS, 0.1)
+    tally.note_tick(points((0.6, 0), (3, 1)), NOBODY, np.array([1]), np.array([2], np.uint8), 0.2)
     assert tally.visits.tolist() == [1, 1, 0, 0, 0, 0, 0, 2]
     assert tally.entries.tolist() == [0, 1, 0, 0, 0, 0, 0, 0]
     assert tally.stuck.tolist() == [0, 0, 0, 0, 0, 0, 0, 1]
+    assert tally.stuck_reasons == {(2, 7): 1}
 
 
 def test_two_bots_in_one_cell_count_twice() -> None:
     tally = Tally(Grid.filled(4, 1), 2)
     tally.begin(points((0, 0), (2, 0)))
-    tally.note_tick(points((1, 0), (1, 0)), NOBODY, ROWS, 0.1)
+    tally.note_tick(points((1, 0), (1, 0)), NOBODY, ROWS, np.array([1, 1], np.uint8), 0.1)
     assert tally.visits.tolist() == tally.entries.tolist() == tally.stuck.tolist() == [0, 2, 0, 0]
+    assert tally.stuck_reasons == {(1, 1): 2}
 
 
 def test_a_trip_has_its_way_and_time() -> None:
     tally = Tally(Grid.filled(9, 9), 2)
     tally.begin(points((0, 0), (8, 8)))
-    tally.note_tick(points((0, 1), (8, 8)), NOBODY, NOBODY, 1.0)
+    tally.note_tick(points((0, 1), (8, 8)), NOBODY, NOBODY, NO_REASONS, 1.0)
     tally.note_orders(np.array([0]), 1.0)
-    tally.note_tick(points((0, 5), (8, 8)), NOBODY, NOBODY, 2.0)
-    tally.note_tick(points((3, 5), (8, 8)), np.array([0]), NOBODY, 3.0)
+    tally.note_tick(points((0, 5), (8, 8)), NOBODY, NOBODY, NO_REASONS, 2.0)
+    tally.note_tick(points((3, 5), (8, 8)), np.array([0]), NOBODY, NO_REASONS, 3.0)
     trips = tally.trips
     assert trips.bot.tolist() == [0]
     assert trips.walked.tolist() == [7.0]
@@ -72,7 +75,9 @@ def test_progress_is_any_move_away() -> None:
         time = tick * 0.1
         creeping = min(time * 0.05, 8)
         trembling = 4 + 0.2 * (tick % 2)
-        tally.note_tick(points((creeping, 0), (trembling, 0), (8, 0)), NOBODY, NOBODY, time)
+        tally.note_tick(
+            points((creeping, 0), (trembling, 0), (8, 0)), NOBODY, NOBODY, NO_REASONS, time
+        )
     assert tally.has_progressed(12.0).tolist() == [True, False, False]
 
 
