@@ -104,7 +104,7 @@ def compile_visibly(line_seconds: float = math.inf) -> None:
 
 
 class StopRequest:
-    """Lets the first Ctrl-C ask for an end, and the second one end at once.
+    """Lets the first Ctrl-C, or the first signal to end, ask for an end, and the second one end it.
 
     As a context; it changes nothing outside the main thread, where no signal arrives.
     """
@@ -112,12 +112,13 @@ class StopRequest:
     def __init__(self) -> None:
         self.is_made = False
         """Whether the user has asked for an end."""
-        self._former: Any = None
+        self._former: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
-        """Wait for Ctrl-C."""
+        """Wait for a signal."""
         if threading.current_thread() is threading.main_thread():
-            self._former = signal.signal(signal.SIGINT, self._note)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._former[number] = signal.signal(number, self._note)
         return self
 
     def __exit__(
@@ -126,9 +127,9 @@ class StopRequest:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let Ctrl-C do what it did before."""
-        if self._former is not None:
-            signal.signal(signal.SIGINT, self._former)
+        """Let signals do what they did before."""
+        for number, former in self._former.items():
+            signal.signal(number, former)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.is_made:

@@ -51,18 +51,19 @@ def test_a_bar_comes_at_once_and_goes_however_the_work_ends(
     assert "bots walk" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_signal_asks_and_the_second_one_ends(
-    capsys: pytest.CaptureFixture[str],
+    first: signal.Signals, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = signal.getsignal(signal.SIGINT)
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     with StopRequest() as stop:
         assert not stop.is_made
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), first)
         assert stop.is_made
         assert "Ctrl-C again ends at once" in capsys.readouterr().err
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def test_other_threads_leave_the_signal_alone() -> None:
