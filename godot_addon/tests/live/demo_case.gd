@@ -5,12 +5,15 @@ extends "../test_case.gd"
 ## long it takes, and in lockstep with the sidecar of the connection file [code]file=[/code].
 ## Whoever started that sidecar starts it again when it ends.
 ## [br][br]
-## Replies come in the frame that asked. What the sidecar tells of its own accord, such as that a
-## path is broken, comes some frames later: play until it is there.
+## Replies come in the frame that asked, and what the sidecar tells of its own accord, such as that
+## a path is broken, in the next one.
+
+const Message := preload("../../addons/navserver/internal/message.gd")
 
 const _FPS: int = 60
 const _WINDOW: Vector2i = Vector2i(1152, 648)
 const _STEADY_FRAMES: int = 3000
+const _ANSWER_USEC: int = 30_000_000
 # The engine's own lists grow now and then; what is kept each frame makes more than this.
 const _MEMORY_TOLERANCE: int = 64 * 1024
 const _COUNTERS: Dictionary[String, Performance.Monitor] = {
@@ -55,7 +58,7 @@ func play_for(seconds: float, each_frame: Callable = Callable()) -> void:
 	for frame: int in roundi(seconds * _FPS):
 		if each_frame.is_valid():
 			each_frame.call(frame)
-		await tree.process_frame
+		await _next_frame()
 
 
 ## Lets the game go on until [param condition] holds, for [param seconds] of the game at most; it
@@ -64,7 +67,7 @@ func play_until(condition: Callable, seconds: float, what: String) -> bool:
 	for _frame: int in roundi(seconds * _FPS):
 		if condition.call():
 			return true
-		await tree.process_frame
+		await _next_frame()
 	if condition.call():
 		return true
 	fail("played %.1f s in vain until %s" % [seconds, what])
@@ -135,7 +138,7 @@ func check_steady(each_frame: Callable = Callable()) -> void:
 	for frame: int in _STEADY_FRAMES:
 		if each_frame.is_valid():
 			each_frame.call(frame)
-		await tree.process_frame
+		await _next_frame()
 		var peak: Dictionary = peaks[floori(float(frame) / thirds)]
 		for counter: String in _COUNTERS:
 			var value: int = int(Performance.get_monitor(_COUNTERS[counter]))
@@ -149,6 +152,18 @@ func check_steady(each_frame: Callable = Callable()) -> void:
 		check(
 			growth <= tolerance,
 			"%s grew by %d in 1,000 frames, to %d" % [counter, growth, peaks[2][counter]]
+		)
+
+
+## Goes on by a frame. A round trip to the sidecar sees to it that what it told before is here.
+func _next_frame() -> void:
+	await tree.process_frame
+	var answered: Array[bool] = [false]
+	var take: Callable = func(_reply: Message) -> void: answered[0] = true
+	if _connection.ask(Message.new("ping"), take):
+		_connection.wait_for(
+			func() -> bool: return answered[0] or not NavServer.is_available(),
+			Time.get_ticks_usec() + _ANSWER_USEC
 		)
 
 

@@ -21,11 +21,8 @@ func test_it_walks_around_a_wall_that_is_put_up() -> void:
 	check(path.size() > 10, "%d points" % path.size())
 	var broken: Vector2 = path[path.size() - 5]
 	click(broken, MOUSE_BUTTON_RIGHT)
-	await play_until(
-		func() -> bool: return broken not in _agent.get_current_navigation_path(),
-		2.0,
-		"the path leads around the wall"
-	)
+	await play_for(0.1)
+	check(broken not in _agent.get_current_navigation_path(), "a path through a wall")
 	await play_until(_agent.is_target_reached, 30.0, "it is there")
 
 
