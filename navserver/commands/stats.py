@@ -129,15 +129,15 @@ def figures_as_text(figures: Mapping[str, float], before: Mapping[str, float] | 
     --------
     >>> print(figures_as_text({"uptime_s": 75, "sessions": 2, "path.count": 10,
     ...                        "path.p50_us": 85, "path.p99_us": 1250}))
-    up           1 min 15 s, 2 sessions, 0 requests open
+    up           1 min 15 s, 2 sessions, 0 other requests open
     <BLANKLINE>
     request           count  errors      p50      p99
     path                 10       0    85 us   1.2 ms
     <BLANKLINE>
     queue        0 rows in 0 requests, 0 at work
-    cache        0 paths, 0 % of 0 questions answered
+    cache        0 paths, nothing was asked yet
     memory       0 MB, 0 MB of it worlds
-    movers       0, running in 0 worlds, 0 steps left out; a turn 0 us, 0 us at p99
+    movers       none
     """
 
     def figure(name: str) -> float:
@@ -149,29 +149,50 @@ def figures_as_text(figures: Mapping[str, float], before: Mapping[str, float] | 
     held = [
         line("queue", f"{figure('queue.rows'):,.0f} rows in {figure('queue.requests'):,.0f} "
              f"requests, {figure('queue.at_work'):,.0f} at work"),
-        line("cache", f"{figure('cache.paths'):,.0f} paths, {100 * figure('cache.hit_rate'):.0f} % "
-             f"of {figure('cache.asked'):,.0f} questions answered"),
+        line("cache", f"{figure('cache.paths'):,.0f} paths, {_cache(figures)}"),
         line("memory", f"{figure('memory.process_bytes') / 1e6:,.0f} MB, "
              f"{figure('memory.worlds_bytes') / 1e6:,.0f} MB of it worlds"),
-        line("movers", f"{figure('movers.count'):,.0f}, running in {figure('movers.running'):,.0f} "
-             f"worlds, {figure('movers.skipped'):,.0f} steps left out; a turn "
-             f"{_time(figure('movers.stepping.p50_us'))}, "
-             f"{_time(figure('movers.stepping.p99_us'))} at p99"),
+        line("movers", _movers(figures)),
     ]  # fmt: skip
+    # The question for these figures is open as well.
     up = (
         f"{_duration(figure('uptime_s'))}, {figure('sessions'):,.0f} sessions, "
-        f"{figure('requests_open'):,.0f} requests open"
+        f"{max(0.0, figure('requests_open') - 1.0):,.0f} other requests open"
     )
+    if figure("warm_up.done") < figure("warm_up.total"):
+        up += (
+            f"\n{'':13}compiles its searches, {figure('warm_up.done'):.0f} of "
+            f"{figure('warm_up.total'):.0f} groups done: requests wait or are slow"
+        )
     return "\n".join([line("up", up), "", *_kinds(figures, before or {}), "", *held])
+
+
+def _cache(figures: Mapping[str, float]) -> str:
+    asked = figures.get("cache.asked", 0.0)
+    if asked == 0.0:
+        return "nothing was asked yet"
+    return f"{100 * figures.get('cache.hit_rate', 0.0):.0f} % of {asked:,.0f} questions answered"
+
+
+def _movers(figures: Mapping[str, float]) -> str:
+    count = figures.get("movers.count", 0.0)
+    if count == 0.0:
+        return "none"
+    return (
+        f"{count:,.0f}, running in {figures.get('movers.running', 0.0):,.0f} worlds, "
+        f"{figures.get('movers.skipped', 0.0):,.0f} steps left out; a turn "
+        f"{_time(figures.get('movers.stepping.p50_us', 0.0))}, "
+        f"{_time(figures.get('movers.stepping.p99_us', 0.0))} at p99"
+    )
 
 
 def _kinds(figures: Mapping[str, float], before: Mapping[str, float]) -> list[str]:
     """Return the table of requests by kind."""
     lines = ["request           count  errors      p50      p99" + "     a second" * bool(before)]
     seconds = figures.get("uptime_s", 0.0) - before.get("uptime_s", 0.0)
-    for kind in (name[: -len(".p50_us")] for name in figures if name.endswith(".p50_us")):
-        if kind.startswith(("movers.", "worlds.")):
-            continue
+    kinds = (name[: -len(".p50_us")] for name in figures if name.endswith(".p50_us"))
+    # In one order, whatever was asked first: rows keep their places while one watches.
+    for kind in sorted(kind for kind in kinds if not kind.startswith(("movers.", "worlds."))):
         count = figures.get(f"{kind}.count", 0.0)
         row = (
             f"{kind:<14} {count:>8,.0f} {figures.get(f'{kind}.errors', 0.0):>7,.0f} "

@@ -34,6 +34,8 @@ def _stats(office: Office, call: Call) -> Reply:  # noqa: ARG001
         "uptime_s": office.clock() - office.started,
         "sessions": len(office.sessions),
         "requests_open": office.sessions.open_requests,
+        "warm_up.done": office.sessions.warm_up[0],
+        "warm_up.total": office.sessions.warm_up[1],
         "memory.process_bytes": psutil.Process().memory_info().rss,
         **flat_figures(office.requests.summary()),
     }

@@ -81,7 +81,7 @@ STATS = Message(
     "Returns figures of the server: by kind of request ``<type>.count``, ``<type>.errors``, "
     "``<type>.p50_us``, ``<type>.p99_us`` and ``<type>.wait_p99_us``, the times of the last 4,096; "
     "``queue.*``, ``cache.*``, ``memory.*``, ``movers.*``, ``worlds.<name>.*``, ``sessions``, "
-    "``requests_open``, ``uptime_s``. Others may be added.",
+    "``warm_up.*``, ``requests_open`` (this one among them), ``uptime_s``. Others may be added.",
     Part((), ()),
     Part((weights("stats", "the figures by name", default={}),), ()),
 )

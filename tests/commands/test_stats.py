@@ -73,6 +73,25 @@ def test_rates_are_those_since_the_last_look() -> None:
     assert "1 h 1 min" in figures_as_text({"uptime_s": 3661.0})
 
 
+def test_what_is_not_there_is_told_in_words() -> None:
+    idle = figures_as_text({"requests_open": 1.0, "warm_up.done": 3.0, "warm_up.total": 26.0})
+    assert "0 other requests open" in idle
+    assert "compiles its searches, 3 of 26 groups done" in idle
+    busy = figures_as_text(
+        {"warm_up.done": 26.0, "warm_up.total": 26.0, "cache.asked": 8.0, "cache.hit_rate": 0.25,
+         "movers.count": 1200.0, "movers.stepping.p50_us": 2500.0}
+    )  # fmt: skip
+    assert "compiles" not in busy
+    assert "25 % of 8 questions answered" in busy
+    assert "1,200, running in 0 worlds, 0 steps left out; a turn 2.5 ms" in busy
+
+
+def test_rows_keep_their_places() -> None:
+    names = ("stats", "batch", "path")
+    shown = figures_as_text({f"{name}.p50_us": 1.0 for name in names}).splitlines()
+    assert [line.split()[0] for line in shown if " us " in line] == sorted(names)
+
+
 def test_without_a_server_it_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

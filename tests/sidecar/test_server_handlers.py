@@ -29,6 +29,7 @@ def test_stats_are_flat_numbers(direct: Direct) -> None:
     assert figures["world_create.count"] == 1
     assert {"path.p50_us", "path.p99_us", "queue.rows", "cache.hit_rate"} <= set(figures)
     assert figures["sessions"] == 1
+    assert figures["warm_up.done"] == figures["warm_up.total"]
     assert figures["memory.process_bytes"] > 1e6
     assert figures["worlds.w.version"] == 1
     assert all(isinstance(value, (int, float)) for value in figures.values())
