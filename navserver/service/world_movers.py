@@ -217,6 +217,28 @@ class WorldMovers:
             self._take_edits()
             self._movers.set_paths(handles, points, offsets)
 
+    def routes(self, handles: ArrayLike) -> list[NDArray[np.float32]]:
+        """Return the waypoints that movers have still to pass.
+
+        Parameters
+        ----------
+        handles : array-like of int, shape (n,)
+            Movers.
+
+        Returns
+        -------
+        list of float32 array (k, 2)
+            Those of each, in cell space; none of who stands, waits or follows a flow field.
+
+        Raises
+        ------
+        InputError
+            If a handle is not that of a mover.
+        """
+        with self._lock:
+            rows = self._movers.rows_of(handles)
+            return [self._movers.routes.remaining(int(row)) for row in rows]
+
     def set(self, handles: ArrayLike, **properties: ArrayLike) -> None:
         """Change properties of movers.
 

@@ -48,6 +48,7 @@ MOVER_TYPES = (
     "movers_run",
     "movers_info",
     "movers_view",
+    "movers_routes",
     "movers_stream",
     "movers_seen",
     "movers_save",
@@ -84,6 +85,7 @@ class MoverDesk:
             "movers_run": self.steps.run,
             "movers_info": _tell,
             "movers_view": _view,
+            "movers_routes": _tell_routes,
             "movers_stream": self._streams.open,
             "movers_seen": self._streams.confirm,
             "movers_save": _save,
@@ -315,6 +317,18 @@ def _view(office: Office, call: Call) -> Reply:
     fields = {"tick": view.tick, "truncated": view.truncated}
     arrays = view_arrays(world.replicas.grid, view, call.fields)
     return Reply("ok", fields, arrays, view.version)
+
+
+def _tell_routes(office: Office, call: Call) -> Reply:
+    world = office.world_of(call)
+    movers = movers_of(world)
+    routes = movers.routes(_handles(call))
+    points = np.concatenate([np.empty((0, 2), np.float32), *routes])
+    if call.fields["space"] == "world":
+        points = world.replicas.grid.cell_to_world(points).astype(np.float32)
+    offsets = np.concatenate([[0], np.cumsum([len(route) for route in routes])]).astype(np.uint32)
+    fields = {"tick": movers.tick}
+    return Reply("ok", fields, {"points": points, "offsets": offsets}, world.version)
 
 
 def _save(office: Office, call: Call) -> None:

@@ -360,6 +360,22 @@ MOVERS_VIEW = Message(
     errors=("unknown_world", "too_large"),
 )
 
+MOVERS_ROUTES = Message(
+    "movers_routes",
+    "Returns the waypoints that movers have still to pass, for pictures. Who stands, waits for a "
+    "way or follows a flow field has none.",
+    Part((world_field(), _space()), (_HANDLES,)),
+    Part(
+        (_TICK,),
+        (
+            Array("points", "f32", ("m", 2), "the waypoints of all, one after the other"),
+            Array("offsets", "u32", ("n + 1",), "those of mover i are points[offsets[i]] to "
+                  "points[offsets[i + 1]]"),
+        ),
+    ),
+    errors=("unknown_world",),
+)  # fmt: skip
+
 MOVERS_STREAM = Message(
     "movers_stream",
     "Has the movers' state told by ``movers_state`` from now on, or changes what is told, such as "
@@ -453,6 +469,7 @@ MOVER_MESSAGES = (
     MOVERS_RUN,
     MOVERS_INFO,
     MOVERS_VIEW,
+    MOVERS_ROUTES,
     MOVERS_STREAM,
     MOVERS_SEEN,
     MOVERS_SAVE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ __all__ = [
     "stop_movers",
     "stream_movers",
     "view_movers",
+    "view_routes",
 ]
 
 
@@ -490,6 +492,35 @@ def view_movers(
     """
     fields = {"world": world, **_view_fields(columns, area, limit, space)}
     return Question("movers_view", fields, read_view)
+
+
+def view_routes(
+    world: str, handles: ArrayLike, *, space: str = "cell"
+) -> Question[list[NDArray[np.float32]]]:
+    """Ask for the waypoints that movers have still to pass.
+
+    Parameters
+    ----------
+    world : str
+        Its name.
+    handles : array-like of int64, shape (n,)
+        Movers, each once.
+    space : str
+        ``cell`` or ``world``: how waypoints are told.
+
+    Returns
+    -------
+    Question of list of float32 array (k, 2)
+        The waypoints of each; none of who stands, waits for a way or follows a flow field.
+    """
+
+    def read(answer: Answer) -> list[NDArray[np.float32]]:
+        points, offsets = answer.arrays["points"], answer.arrays["offsets"]
+        return [points[begin:end] for begin, end in itertools.pairwise(offsets.tolist())]
+
+    return Question(
+        "movers_routes", {"world": world, "space": space}, read, {"handles": _handles(handles)}
+    )
 
 
 def stream_movers(

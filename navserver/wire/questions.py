@@ -31,6 +31,7 @@ from navserver.wire.mover_questions import (
     stop_movers,
     stream_movers,
     view_movers,
+    view_routes,
 )
 from navserver.wire.path_questions import (
     BrokenPath,
@@ -137,6 +138,7 @@ __all__ = [
     "trace",
     "unwatch",
     "view_movers",
+    "view_routes",
     "watch_path",
     "what_opens",
     "world_hash",

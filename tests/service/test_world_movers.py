@@ -117,6 +117,16 @@ def test_stopped_movers_stand_and_new_speeds_count() -> None:
     assert movers.view().positions.tolist() == [[5.0, 1.0]]
 
 
+def test_routes_are_what_is_left_of_them() -> None:
+    _, movers = moving()
+    units = movers.add([(1, 1), (1, 5)], radius=0.4, max_speed=2.0)
+    movers.set_paths(units[:1], [(3, 1), (9, 1)], [0, 2])
+    assert [route.tolist() for route in movers.routes(units)] == [[[3, 1], [9, 1]], []]
+    movers.remove(units[:1])
+    with pytest.raises(InputError, match="handles"):
+        movers.routes(units[:1])
+
+
 def test_events_that_nobody_takes_are_bounded() -> None:
     _, movers = moving()
     units = movers.add([(1, 1)], radius=0.4, max_speed=2.0)

@@ -32,6 +32,7 @@ from navserver.wire.questions import (
     step_movers,
     stop_movers,
     view_movers,
+    view_routes,
 )
 from tests.sidecar.direct import Direct
 
@@ -129,6 +130,22 @@ def test_movers_are_changed_stopped_and_removed(yard: Direct) -> None:
     view = yard.ask(view_movers("w"))
     assert view.handles.tolist() == units[:1].tolist()
     assert refused(yard, paths).field == "handles[1]"
+
+
+def test_the_ways_that_are_left_are_told(yard: Direct) -> None:
+    units = add(yard, (1, 1), (1, 3), (1, 5))
+    yard.ask(send_movers_along("w", units[:2], [(5, 1), (5, 9), (9, 3)], [0, 2, 3]))
+    routes = yard.ask(view_routes("w", units[::-1]))
+    assert [route.tolist() for route in routes] == [[], [[9, 3]], [[5, 1], [5, 9]]]
+    assert routes[0].dtype == np.float32
+    for _ in range(100):
+        yard.ask(step_movers("w", 0.25))
+        [left] = yard.ask(view_routes("w", units[:1], space="world"))
+        if len(left) < 2:
+            break
+    assert left.tolist() == [[5 * 16 + 8, 9 * 16 + 8]]
+    assert yard.ask(view_routes("w", [])) == []
+    assert refused(yard, view_routes("w", [9])).field == "handles[0]"
 
 
 def test_bodies_that_do_not_fit_are_refused_and_named(yard: Direct) -> None:

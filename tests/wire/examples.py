@@ -379,6 +379,11 @@ MESSAGE_EXAMPLES: dict[str, Example] = {
             3,
         ),
     ),
+    "movers_routes": Example(
+        {"world": "city"},
+        ok({"tick": 8}, {"points": f32((0, 1), (4, 1)), "offsets": u32(0, 2, 2)}, 3),
+        {"handles": i64(4294967296, 4294967297)},
+    ),
     "movers_stream": Example(
         {"world": "city", "columns": ["transforms"], "every": 2, "window": 3},
         ok({"tick": 8}, version=3),

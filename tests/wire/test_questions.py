@@ -61,6 +61,7 @@ EVERY: list[Question[Any]] = [
     questions.run_movers("w", 60),
     questions.mover_info("w"),
     questions.view_movers("w", area=(0, 0, 1, 1), limit=4),
+    questions.view_routes("w", [1, 2], space="world"),
     questions.stream_movers("w", columns=["transforms"], every=2),
     questions.see_movers("w", 5),
     questions.save_movers("w"),
