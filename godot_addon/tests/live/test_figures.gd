@@ -134,5 +134,14 @@ func test_units_are_those_of_the_sidecar() -> void:
 		await tree.physics_frame
 		told.append(int(_figure("ticks_behind")))
 	check(told.max() as int <= 10, "%d steps behind" % told.max())
+	var overlay: RefCounted = crowd.get("_overlay")
+	crowd.order(crowd.get_all_unit_ids(), map.to_global(map.map_to_local(Vector2i(7, 1))))
+	await wait_until(func() -> bool: return not (overlay.get("_ways") as Dictionary).is_empty())
+	var ways: Dictionary = overlay.get("_ways")
+	for id: int in ways:
+		var way: PackedVector2Array = ways[id]
+		check(crowd.has_unit(id))
+		# Around the wall, and not through it.
+		check(way.size() > 1 and way[-1].x > map.map_to_local(Vector2i(4, 0)).x, str(way))
 	crowd.remove(crowd.get_all_unit_ids())
 	check_equal(_figure("crowd_units"), 0.0)

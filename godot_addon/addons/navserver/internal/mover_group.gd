@@ -216,6 +216,12 @@ func get_position_of(id: int) -> Vector2:
 	return unit.position
 
 
+## Returns what names a unit to the sidecar; 0 if it does not know it.
+func get_handle_of(id: int) -> int:
+	var unit: Unit = _units.get(id)
+	return 0 if unit == null else unit.handle
+
+
 ## Returns where a unit is sent, in the map's coordinates; INF if nowhere.
 func get_goal_of(id: int) -> Vector2:
 	var unit: Unit = _units.get(id)
