@@ -3,8 +3,9 @@
 Between clients the queue shares work, not requests: deficit round robin (Shreedhar and Varghese,
 "Efficient Fair Queueing Using Deficit Round Robin", 1995, section 3). What a request costs is
 known only afterwards, so a client is charged then, and is passed over until its deficit is paid.
-Who comes with nothing pending is served first, with one quantum to spend: a client that asks now
-and then does not feel one that floods.
+Who comes with nothing pending is served before the round, with one quantum to spend: a client that
+asks now and then does not feel one that floods. Those who come so are served in the order in which
+they came: of hundreds that each ask again once they are answered nobody is overtaken for ever.
 
 Within one client greater priority comes first; at equal priority short and long requests take
 turns, and each kind is in the order of deadlines, then of arrival.
@@ -17,6 +18,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 from enum import IntFlag
+from itertools import chain
 from typing import Generic, Protocol, TypeVar
 
 from navserver.search.validation import checked_count
@@ -138,7 +140,10 @@ class PathQueue(Generic[E]):
         """Bytes that searches hold."""
         self.n_rows = 0
         """Rows pending, waiting or at work."""
-        self._clients: OrderedDict[Hashable, _Client[E]] = OrderedDict()
+        self._clients: dict[Hashable, _Client[E]] = {}
+        # Everybody is in one of these: who has come and not spent the first quantum, and the round.
+        self._newcomers: OrderedDict[Hashable, _Client[E]] = OrderedDict()
+        self._round: OrderedDict[Hashable, _Client[E]] = OrderedDict()
 
     def __len__(self) -> int:
         """Return how many entries wait, without those that are gone."""
@@ -186,8 +191,7 @@ class PathQueue(Generic[E]):
         if self.n_rows + rows > self.max_rows:
             return False
         if client not in self._clients:
-            self._clients[client] = _Client(self.quantum)
-            self._clients.move_to_end(client, last=False)
+            self._clients[client] = self._newcomers[client] = _Client(self.quantum)
         self._clients[client].n_rows += rows
         self.n_rows += rows
         return True
@@ -352,9 +356,9 @@ class PathQueue(Generic[E]):
             known.deficit -= work
 
     def _next_client(self, lanes: int) -> tuple[_Client[E], int] | None:
-        """Return the first client in the round with something to do and no deficit."""
+        """Return the first client with something to do and no deficit, newcomers first."""
         waiting: list[tuple[Hashable, _Client[E], int]] = []
-        for name, client in self._clients.items():
+        for name, client in chain(self._newcomers.items(), self._round.items()):
             lane = client.best_lane(self._open_lanes(client, lanes))
             if not lane:
                 continue
@@ -378,8 +382,11 @@ class PathQueue(Generic[E]):
         """Move those passed over to the end of the round."""
         for other, _, _ in passed:
             if other != name:
-                self._clients.move_to_end(other)
+                self._round[other] = self._newcomers.pop(other, self._clients[other])
+                self._round.move_to_end(other)
 
     def _forget_idle(self, name: Hashable, client: _Client[E]) -> None:
         if client.n_rows == 0:
             del self._clients[name]
+            self._newcomers.pop(name, None)
+            self._round.pop(name, None)

@@ -100,6 +100,39 @@ def test_a_client_that_comes_late_waits_for_one_unit_at_most() -> None:
     assert flood.is_waiting
 
 
+def test_of_many_that_ask_again_once_they_are_answered_nobody_is_overtaken() -> None:
+    waiting = queue()
+    clients = 30
+    for order in range(clients):
+        enter(waiting, Item(order, order))
+    served = dict.fromkeys(range(clients), 0)
+    for turn in range(20 * clients):
+        item = taken(waiting)
+        waiting.charge(item.client, 1.0)
+        waiting.release(item.client, 1)
+        served[item.client] += 1
+        enter(waiting, Item(item.client, clients + turn))
+    assert set(served.values()) == {20}
+
+
+def test_newcomers_come_before_those_that_have_had_their_first_quantum() -> None:
+    waiting = queue()
+    for name in ("old", "older"):
+        for order in range(5):
+            enter(waiting, Item(name, order))
+    for _ in range(4):
+        waiting.charge(taken(waiting).client, 11.0)
+    for name in ("new", "newer"):
+        enter(waiting, Item(name, 9))
+    assert [taken(waiting).client for _ in range(2)] == ["new", "newer"]
+    waiting.release("new", 1)
+    # Gone, it comes anew, behind whoever has come meanwhile.
+    enter(waiting, Item("newest", 10))
+    enter(waiting, Item("new", 11))
+    assert [taken(waiting).client for _ in range(2)] == ["newest", "new"]
+    assert taken(waiting).client in ("old", "older")
+
+
 def test_bounds_count_what_is_pending_not_what_waits() -> None:
     waiting = queue(max_rows=5, max_rows_a_client=3)
     assert waiting.admit("a", 3)
