@@ -1,7 +1,9 @@
 """Worlds as bytes: written whole or not at all, and checked before anything is restored.
 
-Layout: the line ``navserver snapshot 1``, a line of JSON that describes the worlds and how long
-each of their arrays is when compressed, the arrays, and 32 bytes of BLAKE2b over all before.
+Layout: the line ``navserver snapshot 2``, a line of JSON that describes the worlds and how long
+each of their arrays is when compressed, the arrays, and 32 bytes of BLAKE2b over all before. The
+movers of a world, if it has any, follow its arrays, compressed as well. Snapshots of version 1 had
+none.
 """
 
 from __future__ import annotations
@@ -11,13 +13,15 @@ import json
 import os
 import tempfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from navserver.movers.orca import Avoidance
 from navserver.search.grid import Grid
 from navserver.search.profile import Profile
 from navserver.search.validation import MAX_SIDE
@@ -26,12 +30,17 @@ from navserver.status import InputError
 
 __all__ = ["load_worlds", "pack_worlds", "restore_worlds", "save_worlds", "unpack_worlds"]
 
-MAGIC = b"navserver snapshot 1\n"
+MAGIC = b"navserver snapshot 2\n"
+FORMER_MAGIC = b"navserver snapshot 1\n"
 DIGEST_SIZE = 32
 MAX_HEADER = 1 << 24
 MAX_LAYERS = 256
 MAX_LINEAGE = 64
 MAX_VERSION = 1 << 53
+MAX_MOVER_BYTES = 1 << 30
+
+
+_MOVER_OPTIONS = ("budget", "repath_interval", "goal_tolerance")
 
 
 class _Array(NamedTuple):
@@ -60,8 +69,12 @@ def pack_worlds(worlds: Iterable[World]) -> bytes:
                 blob = zlib.compress(values.tobytes(), 1)
                 parts.append({"name": name, "bytes": len(blob)})
                 blobs.append(blob)
+            # Whoever is still on an older version of the map takes the edits in as it goes on.
+            movers, packed = _describe_movers(world)
+            blobs += packed
             described.append(
                 {
+                    **movers,
                     "name": world.name,
                     "lineage": world.lineage,
                     "version": grid.version,
@@ -79,6 +92,34 @@ def pack_worlds(worlds: Iterable[World]) -> bytes:
     header = json.dumps({"worlds": described}).encode() + b"\n"
     body = b"".join([MAGIC, header, *blobs])
     return body + hashlib.blake2b(body, digest_size=DIGEST_SIZE).digest()
+
+
+def _describe_movers(world: World) -> tuple[dict[str, Any], list[bytes]]:
+    """Return what the header says of a world's movers, and their bytes; nothing if it has none."""
+    if not world.has_movers:
+        return {}, []
+    state = world.movers.save()
+    packed = zlib.compress(state, 1)
+    told = {"options": _told_options(world.movers.options), "size": len(state)}
+    return {"movers": {**told, "bytes": len(packed)}}, [packed]
+
+
+def _told_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    avoidance = options.get("avoidance", False)
+    if isinstance(avoidance, Avoidance):
+        avoidance = asdict(avoidance)
+    return {**options, "avoidance": avoidance}
+
+
+def _options_of(told: Mapping[str, Any]) -> dict[str, Any]:
+    avoidance = told["avoidance"]
+    options = {name: told[name] for name in _MOVER_OPTIONS if name in told}
+    if set(told) - {*options, "avoidance"}:
+        raise ValueError(f"movers have the options {', '.join(told)}")
+    return {
+        **options,
+        "avoidance": avoidance if isinstance(avoidance, bool) else Avoidance(**avoidance),
+    }
 
 
 def _arrays(grid: Grid) -> list[_Array]:
@@ -109,7 +150,7 @@ def unpack_worlds(packed: bytes) -> list[World]:
     InputError
         If the bytes are no snapshot, or damaged.
     """
-    if not packed.startswith(MAGIC):
+    if not packed.startswith((MAGIC, FORMER_MAGIC)):
         raise _damaged("does not begin as one", "give what a snapshot has written")
     body, digest = packed[:-DIGEST_SIZE], packed[-DIGEST_SIZE:]
     if hashlib.blake2b(body, digest_size=DIGEST_SIZE).digest() != digest:
@@ -134,17 +175,20 @@ class _Reader:
         self.offset = offset
 
     def take(self, length: int, shape: tuple[int, int], dtype: str) -> NDArray[Any]:
+        expected = shape[0] * shape[1] * np.dtype(dtype).itemsize
+        return np.frombuffer(self.take_bytes(length, expected), dtype).reshape(shape)
+
+    def take_bytes(self, length: int, expected: int) -> bytes:
         if not 0 <= length <= len(self._body) - self.offset:
             raise ValueError(f"{length} bytes of an array are not there")
         blob = self._body[self.offset : self.offset + length]
         self.offset += length
-        expected = shape[0] * shape[1] * np.dtype(dtype).itemsize
         inflater = zlib.decompressobj()
         # One byte more would show that there is too much, without inflating it all.
         values = inflater.decompress(blob, expected + 1)
         if len(values) != expected or not inflater.eof:
             raise ValueError(f"an array is not {expected} bytes long")
-        return np.frombuffer(values, dtype).reshape(shape)
+        return values
 
 
 def _unpack_world(described: dict[str, Any], reader: _Reader) -> World:
@@ -176,10 +220,19 @@ def _unpack_world(described: dict[str, Any], reader: _Reader) -> World:
     world = World(described["name"], grid, lineage)
     for name, costs in described["profiles"].items():
         world.set_profile(name, Profile([np.inf if cost is None else cost for cost in costs]))
+    if "movers" in described:
+        told = described["movers"]
+        size = int(told["size"])
+        if not 0 <= size <= MAX_MOVER_BYTES:
+            raise ValueError(f"{size} bytes of movers are too many")
+        state = reader.take_bytes(int(told["bytes"]), size)
+        world.make_movers(**_options_of(told["options"])).load(state)
     return world
 
 
-def restore_worlds(worlds: Worlds, packed: bytes) -> tuple[list[World], list[World]]:
+def restore_worlds(
+    worlds: Worlds, packed: bytes, most_movers: int | None = None
+) -> tuple[list[World], list[World]]:
     """Make the worlds of a snapshot; those of the same names are replaced.
 
     Parameters
@@ -188,6 +241,8 @@ def restore_worlds(worlds: Worlds, packed: bytes) -> tuple[list[World], list[Wor
         Where.
     packed : bytes
         As `pack_worlds` has returned.
+    most_movers : int, optional
+        How many movers there may be in all worlds afterwards.
 
     Returns
     -------
@@ -202,6 +257,17 @@ def restore_worlds(worlds: Worlds, packed: bytes) -> tuple[list[World], list[Wor
         If the snapshot is damaged or too large; then nothing has changed.
     """
     restored = unpack_worlds(packed)
+    if most_movers is not None:
+        names = {world.name for world in restored}
+        count = sum(
+            len(world.movers)
+            for world in [*restored, *(world for world in worlds if world.name not in names)]
+            if world.has_movers
+        )
+        if count > most_movers:
+            raise InputError(
+                "snapshot", count, "movers would be in all worlds", f"keep to {most_movers}"
+            )
     return restored, worlds.replace(restored)
 
 

@@ -107,6 +107,11 @@ class WorldMovers:
         return len(self._movers)
 
     @property
+    def options(self) -> dict[str, Any]:
+        """How they step: keywords of `Stepper`, but for its threads."""
+        return {name: value for name, value in self._options.items() if name != "threads"}
+
+    @property
     def tick(self) -> int:
         """Steps so far."""
         return self._tick

@@ -10,6 +10,7 @@ from navserver.service.snapshot import pack_worlds, restore_worlds, save_worlds
 from navserver.service.world import World
 from navserver.sidecar.office import Call, Handler, Office
 from navserver.wire.errors import WireError
+from navserver.wire.limits import MAX_MOVERS
 from navserver.wire.message import Reply
 
 __all__ = ["SNAPSHOT_HANDLERS"]
@@ -61,7 +62,7 @@ def _restore(office: Office, call: Call) -> None:
         office.logbook.note("info", "snapshot_restored", worlds=len(restored))
         return Reply("ok", fields, {})
 
-    office.run_aside(call, lambda: restore_worlds(office.worlds, packed), finish)
+    office.run_aside(call, lambda: restore_worlds(office.worlds, packed, MAX_MOVERS), finish)
 
 
 SNAPSHOT_HANDLERS: dict[str, Handler] = {"snapshot": _snapshot, "restore": _restore}

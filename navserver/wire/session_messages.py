@@ -95,8 +95,8 @@ LOG = Message(
 
 SNAPSHOT = Message(
     "snapshot",
-    "Returns the worlds as bytes that ``restore`` or ``serve --restore`` take, or has the server "
-    "write them to the file it was started with.",
+    "Returns the worlds with their movers as bytes that ``restore`` or ``serve --restore`` take, "
+    "or has the server write them to the file it was started with.",
     Part(
         (
             name("world", "the world; left out: all", default=OPTIONAL),
@@ -113,8 +113,8 @@ SNAPSHOT = Message(
 
 RESTORE = Message(
     "restore",
-    "Makes the worlds of a snapshot; those of the same names are replaced. A snapshot that is "
-    "damaged changes nothing.",
+    "Makes the worlds of a snapshot; those of the same names are replaced. Its movers keep their "
+    "handles and belong to no session. A snapshot that is damaged changes nothing.",
     Part((), (Array("state", "u8", ("n",), "what ``snapshot`` returned"),)),
     Part((texts("worlds", "names of the worlds made"),), ()),
     changes=True,

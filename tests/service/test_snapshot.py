@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from navserver.movers.orca import Avoidance
 from navserver.search.grid import Grid
 from navserver.search.profile import Profile
 from navserver.service.snapshot import (
     DIGEST_SIZE,
+    FORMER_MAGIC,
     MAGIC,
     load_worlds,
     pack_worlds,
@@ -56,6 +58,53 @@ def test_profiles_regions_and_transforms_come_back() -> None:
     assert restored.set_cells([(0, 3)], 0).version == 3
 
 
+def populated() -> World:
+    world = cave()
+    movers = world.make_movers(avoidance=Avoidance(max_neighbors=3), budget=5077)
+    units = movers.add([(-3, 2), (-2, 2)], radius=0.4, max_speed=2.0)
+    movers.order(units, (3, 6))
+    movers.step(0.25)
+    world.set_cells([(2, 2)], 255)
+    return world
+
+
+def test_movers_come_back_with_their_options_and_go_on() -> None:
+    world = populated()
+    [restored] = unpack_worlds(pack_worlds([world]))
+    assert restored.movers.options == world.movers.options
+    assert restored.movers.options["avoidance"] == Avoidance(max_neighbors=3)
+    assert restored.movers.state_hash() == world.movers.state_hash()
+    assert restored.movers.view().handles.tolist() == world.movers.view().handles.tolist()
+    arrived = 0
+    for _ in range(400):
+        events = restored.movers.step(0.05).events
+        arrived += events.arrived.size + events.arrived_crowd_full.size
+    assert arrived == 2
+    # A world whose movers were never asked for has none afterwards.
+    assert not unpack_worlds(pack_worlds([cave()]))[0].has_movers
+
+
+def test_snapshots_of_before_there_were_movers_are_read() -> None:
+    packed = pack_worlds([cave()])
+    body = FORMER_MAGIC + packed[len(MAGIC) : -DIGEST_SIZE]
+    [restored] = unpack_worlds(body + hashlib.blake2b(body, digest_size=DIGEST_SIZE).digest())
+    assert restored.map_hash() == cave().map_hash()
+    assert not restored.has_movers
+
+
+def test_more_movers_than_there_may_be_are_not_restored() -> None:
+    packed = pack_worlds([populated()])
+    worlds = Worlds()
+    other = worlds.add("other", Grid.filled(4, 4))
+    other.movers.add([(0, 0)], radius=0.4, max_speed=1.0)
+    with pytest.raises(InputError, match="movers"):
+        restore_worlds(worlds, packed, 2)
+    assert list(worlds) == [other]
+    restore_worlds(worlds, packed, 3)
+    # Those that are replaced count no more.
+    restore_worlds(worlds, packed, 3)
+
+
 def test_every_flipped_byte_and_every_cut_is_noticed() -> None:
     packed = pack_worlds([cave()])
     for i in range(len(packed)):
@@ -85,6 +134,10 @@ def header(**changes: Any) -> Any:
         "arrays": [{"name": "classes", "bytes": len(BLOB)}],
     }  # fmt: skip
     return {"worlds": [{**world, **changes}]}
+
+
+def movers(blob: bytes, **changes: Any) -> dict[str, Any]:
+    return {"options": {"avoidance": False}, "size": 6, "bytes": len(blob), **changes}
 
 
 def test_a_header_by_hand_is_accepted() -> None:
@@ -119,6 +172,16 @@ def test_a_header_by_hand_is_accepted() -> None:
         (header(version=0), BLOB),
         (header(), b"no deflate"[: len(BLOB)].ljust(len(BLOB))),
         (header(), BLOB + b"more"),
+        (header(movers=5), BLOB),
+        (header(movers=movers(b"")), BLOB),
+        (header(movers=movers(BLOB, size=-1)), BLOB + BLOB),
+        (header(movers=movers(BLOB, size=1 << 40)), BLOB + BLOB),
+        (header(movers=movers(BLOB, size=7)), BLOB + BLOB),
+        (header(movers=movers(BLOB)), BLOB + BLOB),
+        (header(movers=movers(BLOB, options={})), BLOB + BLOB),
+        (header(movers=movers(BLOB, options={"avoidance": 1})), BLOB + BLOB),
+        (header(movers=movers(BLOB, options={"avoidance": {"x": 1}})), BLOB + BLOB),
+        (header(movers=movers(BLOB, options={"avoidance": True, "threads": 9})), BLOB + BLOB),
     ],
 )
 def test_a_header_that_makes_no_sense_is_refused(described: Any, blobs: bytes) -> None:

@@ -170,12 +170,14 @@ def test_a_world_may_be_restored_while_its_movers_step(aside: Direct, gate: Gate
         Question("restore", {}, lambda _: None, {"state": snapshot.arrays["state"]}),
         2,  # type: ignore[union-attr]
     )
-    while aside.office.worlds["w"].has_movers:
+    former = aside.office.worlds["w"]
+    while aside.office.worlds["w"] is former:
         aside.step()
     gate.opened.set()
     (done,) = aside.wait(stepping)
     assert done.status == "world_removed"  # type: ignore[union-attr]
-    assert aside.ask(mover_info("w")).movers == 0
+    assert aside.ask(mover_info("w")).movers == 2
+    assert aside.ask(mover_info("w")).tick == 0
 
 
 def test_a_defect_of_a_step_is_told_and_the_world_goes_on(

@@ -7,14 +7,20 @@ import numpy as np
 import pytest
 
 from navserver.service.snapshot import load_worlds
+from navserver.sidecar import snapshot_handlers
 from navserver.wire.errors import WireError
 from navserver.wire.questions import (
     Question,
+    add_movers,
     create_world,
     edit_world,
     find_path,
     list_worlds,
+    mover_info,
+    order_movers,
     set_profile,
+    set_up_movers,
+    step_movers,
     world_hash,
     world_info,
 )
@@ -54,6 +60,42 @@ def test_what_is_packed_is_restored(city: Direct) -> None:
     assert city.ask(world_hash("city")) == before[1]
     assert city.ask(find_path("city", (3, 4), (4, 4), profile="ghost")).found
     assert city.ask(edit_world("city", class_ids=7)) == info["version"] + 1
+
+
+def test_movers_are_packed_and_belong_to_nobody_afterwards(city: Direct) -> None:
+    city.ask(set_up_movers("farm", budget=99, keep_right=0.5))
+    units = city.ask(add_movers("farm", [(0, 0), (3, 0)], radius=0.3, max_speed=2.0), 2)
+    city.ask(order_movers("farm", units, (2, 3)))
+    city.ask(step_movers("farm", 0.1, 3))
+    before = city.ask(mover_info("farm", hash=True)).hash
+    state = city.ask(snapshot())
+    other = Direct()
+    other.ask(restore(state))
+    assert other.ask(mover_info("farm", hash=True)).hash == before
+    assert other.ask(mover_info("city")).movers == 0
+    arrived = other.ask(step_movers("farm", 0.1, 100)).view.events.of("arrived")
+    assert sorted(arrived.tolist()) == units.tolist()
+    other.close()
+    # Also in the place of those that step on.
+    city.ask(step_movers("farm", 0.1, 5))
+    city.ask(restore(state))
+    assert city.ask(mover_info("farm", hash=True)).hash == before
+    city.sessions.connection_lost(2, city.now)
+    city.now += 100.0
+    city.step()
+    city.step()
+    assert city.ask(mover_info("farm")).movers == 2
+
+
+def test_restored_movers_keep_to_the_limit(city: Direct, monkeypatch: pytest.MonkeyPatch) -> None:
+    city.ask(add_movers("farm", [(0, 0), (3, 0)], radius=0.3, max_speed=2.0))
+    state = city.ask(snapshot("farm"))
+    city.ask(add_movers("city", [(3, 4)], radius=0.3, max_speed=2.0))
+    monkeypatch.setattr(snapshot_handlers, "MAX_MOVERS", 2)
+    with pytest.raises(WireError) as caught:
+        city.ask(restore(state))
+    assert caught.value.value == "3"
+    assert city.ask(mover_info("city")).movers == 1
 
 
 def test_one_world_may_be_packed(city: Direct) -> None:
