@@ -10,6 +10,7 @@ import pytest
 
 from navserver.movers.columns import EventFlag, MoverState
 from navserver.movers.movers import Movers
+from navserver.movers.orders import Orders
 from navserver.movers.preferences import NEAR, Preferring
 from navserver.movers.workers import Workers
 from navserver.search.batch import find_paths
@@ -169,3 +170,29 @@ def test_pushed_about_everybody_arrives_and_nobody_aims_at_a_wall(seed: int) -> 
     arrived = found & (movers.state == MoverState.IDLE)
     away = np.linalg.norm(movers.position[:n] - goals, axis=1)[arrived]
     assert away.max() <= NEAR + 1e-5
+
+
+def test_one_of_a_crowd_slows_down_before_its_place_and_one_alone_does_not() -> None:
+    for members, slows in ((1, False), (100, True)):
+        movers = Movers(Grid.filled(40, 40))
+        starts = [(2 + k % 10, 2 + k // 10) for k in range(members)]
+        units = movers.add(starts, radius=0.4, max_speed=4.0)
+        orders = Orders(movers)
+        orders.order(units, (30, 30))
+        orders.run(0.0)
+        goal = movers.of("goal", units)[0]
+        phase = Preferring(movers, Workers(1))
+        speeds = []
+        for away in (6.0, 0.8, 0.4, 0.2):
+            put(movers, goal[0] - away, goal[1])
+            movers.leave_rails(np.zeros(1, np.int64))
+            phase.run(1e-3)
+            speeds.append(math.hypot(*preferred(movers)))
+        assert speeds[0] == pytest.approx(4.0)
+        if slows:
+            # By as much a cell everywhere: half the way has half the square of the speed.
+            assert 0.5 < speeds[1] < 3.5
+            assert speeds[2] ** 2 == pytest.approx(speeds[1] ** 2 / 2, rel=1e-3)
+            assert speeds[3] ** 2 == pytest.approx(speeds[1] ** 2 / 4, rel=1e-3)
+        else:
+            assert speeds == pytest.approx([4.0] * 4)
