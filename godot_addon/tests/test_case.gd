@@ -11,7 +11,7 @@ var tree: SceneTree = null
 ## What did not hold.
 var failures: PackedStringArray = PackedStringArray()
 ## A test that takes longer does not come to its end any more.
-var limit_seconds: float = 60.0
+var limit_seconds: float = 180.0
 ## How many errors of the engine are part of the test.
 var expected_errors: int = 0
 
@@ -53,7 +53,7 @@ func expect_errors(count: int) -> void:
 
 
 ## Waits until [param condition] holds, for [param seconds] at most; it has to.
-func wait_until(condition: Callable, seconds: float = 10.0, what: String = "") -> bool:
+func wait_until(condition: Callable, seconds: float = 60.0, what: String = "") -> bool:
 	var deadline: int = Time.get_ticks_msec() + int(seconds * 1000.0)
 	while not condition.call():
 		if Time.get_ticks_msec() > deadline:

@@ -35,7 +35,7 @@ def connection_file(
 @pytest.mark.parametrize("script", PLAYED, ids=lambda script: script.stem[len("test_demo_") :])
 def test_demo(addon_project: Project, connection_file: Path, script: Path) -> None:
     arguments = [script.stem, f"file={connection_file}"]
-    passed = addon_project.run_tests(*arguments, options=("--fixed-fps", "60"), timeout=600.0)
+    passed = addon_project.run_tests(*arguments, options=("--fixed-fps", "60"), timeout=1200.0)
     assert passed == count_tests(script)
 
 

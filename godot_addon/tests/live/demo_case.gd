@@ -28,7 +28,7 @@ var _scene: Node2D = null
 
 
 func before_each() -> void:
-	limit_seconds = 300.0
+	limit_seconds = 900.0
 	# Without a display the window is one of 64 x 64.
 	tree.root.size = _WINDOW
 	_connection.stop_sidecar()

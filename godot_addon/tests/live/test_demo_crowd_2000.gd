@@ -104,3 +104,19 @@ func test_a_sidecar_that_is_killed() -> void:
 	check_equal(_crowd.get_positions(), here)
 	await await_sidecar()
 	await play_until(_have_arrived(80), 20.0, "more are there")
+
+
+func test_sprites_follow_the_crowd() -> void:
+	var grove: Node2D = await play("05_crowd_2000/y_sorted")
+	_crowd = grove.get_node("NavServerCrowd2D")
+	await play_until(_crowd.is_available, 5.0, "the crowd is there")
+	click(Vector2(1000, 320))
+	await play_until(
+		func() -> bool: return _crowd.get_unit_position(60).x > 700.0, 20.0, "the last is far off"
+	)
+	var sprites: Dictionary = grove.get("_sprites")
+	var ids: PackedInt64Array = _crowd.get_unit_ids()
+	check_equal(ids.size(), 60)
+	for index: int in ids.size():
+		var sprite: Sprite2D = sprites[ids[index]]
+		check_equal(sprite.global_position, _crowd.get_positions()[index])

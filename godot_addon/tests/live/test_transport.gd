@@ -22,7 +22,7 @@ func _settled(transport: Transport) -> bool:
 
 
 func _next(transport: Transport) -> Array[PackedByteArray]:
-	var deadline: int = Time.get_ticks_msec() + 5000
+	var deadline: int = Time.get_ticks_msec() + 60_000
 	while Time.get_ticks_msec() < deadline and transport.state == Transport.State.OPEN:
 		transport.poll()
 		var message: Array[PackedByteArray] = transport.next_message()
