@@ -5,7 +5,7 @@ there. A chain of thin cells without a branch is a passage. So is a chain of lin
 open cells, with walls at both ends of each, along the axis that crosses the lines: a wide door, a
 corridor.
 
-Nothing is kept of passages: whoever comes near traces the one before it, so an edit of the map
+Nothing of it is kept here: whoever comes near traces the passage before it, so an edit of the map
 needs no upkeep.
 """
 

@@ -25,7 +25,7 @@ from navserver._jit import inlined, kernel, register_warm_up, subkernel
 from navserver.movers.columns import MoverState
 from navserver.movers.movers import Movers
 from navserver.movers.narrows import LONGEST, is_narrow_, narrow_at_
-from navserver.movers.sight import Ground, cell_at_
+from navserver.movers.sight import Ground
 from navserver.movers.walls import wall_reach_of
 from navserver.search.grid import Grid
 
@@ -53,6 +53,9 @@ _STEP = 0.4
 _ASIDE = 0.1
 
 PATH = int(MoverState.PATH)
+
+# What is known of a cell.
+UNKNOWN, CLOSED, WIDE, NARROW = range(4)
 
 
 class Claims(NamedTuple):
@@ -158,19 +161,51 @@ def enter_claim_(
     return True
 
 
-@subkernel
+@inlined
+def flat_at_(ground: Ground, x: float, y: float) -> int:
+    """Return the flat index of the cell that holds a point, -1 off the map."""
+    column = x - ground.origin_x + 0.5
+    row = y - ground.origin_y + 0.5
+    # Written so that it is False for NaN.
+    if not (0.0 <= column < ground.width and 0.0 <= row < ground.height):
+        return -1
+    return math.floor(row) * ground.width + math.floor(column)
+
+
+@inlined
+def kind_of_(ground: Ground, known: NDArray[np.uint8], cell: int) -> int:
+    """Return what a cell is, and keep it for those who look at it later."""
+    kind = known[cell]
+    if kind == UNKNOWN:
+        if not ground.open_table[ground.space[cell]]:
+            kind = np.uint8(CLOSED)
+        elif is_narrow_(ground, cell):
+            kind = np.uint8(NARROW)
+        else:
+            kind = np.uint8(WIDE)
+        known[cell] = kind
+    return int(kind)
+
+
+@inlined
 def look_ahead_(
-    ground: Ground, claims: Claims, count: int, row: int, walkers: Walkers, most_reach: float
+    ground: Ground,
+    known: NDArray[np.uint8],
+    claims: Claims,
+    count: int,
+    row: int,
+    walkers: Walkers,
+    most_reach: float,
 ) -> bool:
     """Enter the claim of a mover for the first passage on its route that is near."""
     radius = np.float64(walkers.radius[row])
     reach = min(radius, most_reach)
     x = np.float64(walkers.position[row, 0])
     y = np.float64(walkers.position[row, 1])
-    here = cell_at_(ground, x, y)
+    here = flat_at_(ground, x, y)
     left = radius + ZONE
     cell = here
-    inside = here >= 0 and is_narrow_(ground, here)
+    inside = here >= 0 and kind_of_(ground, known, here) == NARROW
     for k in range(walkers.path_next[row], walkers.path_end[row]):
         dx = np.float64(walkers.pool[k, 0]) - x
         dy = np.float64(walkers.pool[k, 1]) - y
@@ -185,15 +220,16 @@ def look_ahead_(
         steps = math.ceil(min(length, left) / _STEP)
         for step in range(1, steps + 1):
             share = min(step * _STEP, length) / length
-            at = cell_at_(ground, x + dx * share, y + dy * share)
-            if at >= 0 and at != cell:
+            at = flat_at_(ground, x + dx * share, y + dy * share)
+            if at < 0 or at == cell:
+                continue
+            kind = kind_of_(ground, known, at)
+            if kind != CLOSED:
                 cell = at
-                if is_narrow_(ground, at):
-                    gap = radius + ZONE - left + length * share
-                    if enter_claim_(
-                        ground, claims, count, row, at, False, gap, dx, dy, radius, reach
-                    ):
-                        return True
+            if kind == NARROW:
+                gap = radius + ZONE - left + length * share
+                if enter_claim_(ground, claims, count, row, at, False, gap, dx, dy, radius, reach):
+                    return True
         left -= length
         if left <= 0.0:
             return False
@@ -375,11 +411,13 @@ def direct_traffic_(
     slots: int,
     walkers: Walkers,
     dt: float,
+    known: NDArray[np.uint8],
     claims: Claims,
 ) -> int:
     """Tell movers near passages how to go: write preferred velocities, lanes and precedence.
 
-    Return how many have to wait or to back out. Invariant: after the first loop, claims of one
+    Return how many have to wait or to back out. Invariant: `known` tells of each cell what it is,
+    or that nobody has looked at it yet; after the first loop, claims of one
     passage are on one list; the second reads waiting times as they were before the step, and the
     third writes them.
     """
@@ -389,7 +427,7 @@ def direct_traffic_(
         if walkers.state[row] != PATH or walkers.movement[row] != which:
             continue
         walkers.precedence[row] = 0.0
-        if look_ahead_(ground, claims, count, row, walkers, most_reach):
+        if look_ahead_(ground, known, claims, count, row, walkers, most_reach):
             count += 1
         elif walkers.held[row] < 0.0:
             # Out of the way of those behind it, through those who wait there.
@@ -438,6 +476,8 @@ class Passages:
     def __init__(self, movers: Movers) -> None:
         self._movers = movers
         self._claims = _claims_of(64)
+        self._known: dict[int, NDArray[np.uint8]] = {}
+        self._version = movers.grid.version
         self.lanes = np.zeros((0, 3), np.float32)
         """float32 array (capacity, 3): lines that movers keep to one side of in this step, as the
         normal towards it and how far away the line is; all 0 where there is none.
@@ -480,9 +520,20 @@ class Passages:
         for which, movement in enumerate(movers.movements):
             direct_traffic_(
                 movers.ground(which), which, wall_reach_of(movement), movers.slots, walkers, dt,
-                self._claims,
+                self._known_of(which), self._claims,
             )  # fmt: skip
         return 0
+
+    def _known_of(self, which: int) -> NDArray[np.uint8]:
+        """Return what is known of the cells of one movement, for the grid as it is now."""
+        grid = self._movers.grid
+        if self._version != grid.version:
+            self._known.clear()
+            self._version = grid.version
+        if which not in self._known:
+            # Of fresh zeros the system only gives the pages that somebody looks at.
+            self._known[which] = np.zeros(grid.size, np.uint8)
+        return self._known[which]
 
 
 def _claims_of(capacity: int) -> Claims:

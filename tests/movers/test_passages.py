@@ -161,3 +161,14 @@ def test_bodies_too_wide_for_two_lanes_take_turns() -> None:
 def test_small_bodies_need_no_lanes_in_a_wide_door() -> None:
     movers, passages = door([(4.0, 3.5), (7.0, 3.5)], width=3, radius=0.3)
     assert all(goes(velocity) for velocity in ask(movers, passages))
+
+
+def test_what_is_known_of_cells_is_forgotten_when_the_map_is_edited() -> None:
+    movers, passages = door([(4.2, 3.0), (6.4, 3.0)])
+    assert not goes(ask(movers, passages)[1])
+    # Without its wall the door is none, so nobody needs to wait; and then it is one again.
+    wall = [(5, y) for y in range(7) if y != 3]
+    movers.grid.set_cells(wall, 0)
+    assert all(goes(velocity) for velocity in ask(movers, passages))
+    movers.grid.set_cells(wall, 255)
+    assert not goes(ask(movers, passages)[1])
