@@ -127,13 +127,21 @@ def _tell_exploration(call: Call, seen: Exploration) -> _Parts:
         arrays["order"] = seen.order
     if seen.costs.size:
         arrays["costs"] = seen.costs
+        fields.update(_greatest_of(seen.costs))
     return result.status.name.lower(), fields, arrays
 
 
 def _tell_layer(call: Call, layer: MapLayer) -> _Parts:
     height, width = layer.values.shape
     fields = {"position": list(layer.position), "width": width, "height": height}
+    if layer.values.dtype == np.float32:
+        fields.update(_greatest_of(layer.values))
     return "ok", fields, {call.fields["layer"]: layer.values}
+
+
+def _greatest_of(numbers: NDArray[Any]) -> dict[str, float]:
+    greatest = numbers.max(where=np.isfinite(numbers), initial=-np.inf)
+    return {"greatest": float(greatest)} if greatest >= 0 else {}
 
 
 def _tell_cells(call: Call, report: CellReport) -> _Parts:  # noqa: ARG001

@@ -18,6 +18,14 @@ _LAYERS = ("classes", "costs", "islands", "clearance")
 
 _WIDTH = integer("width", 0, 8192, "columns of the arrays", unit="cells")
 _HEIGHT = integer("height", 0, 8192, "rows of the arrays", unit="cells")
+_GREATEST = number(
+    "greatest",
+    0.0,
+    _LARGEST,
+    "greatest number below infinity of the array that "
+    "holds costs or distances; left out where there is none",
+    default=OPTIONAL,
+)
 _POSITION = pair("position", -COORDINATE, COORDINATE, "the arrays' top left cell")
 
 
@@ -56,6 +64,7 @@ EXPLORE = Message(
                    default=OPTIONAL, unit="cells"),
             integer("expanded", 0, _ANY, "nodes expanded in all"),
             flag("truncated", "whether the record ends before the search"),
+            _GREATEST,
             _POSITION,
             _WIDTH,
             _HEIGHT,
@@ -88,7 +97,7 @@ MAP_LAYER = Message(
         (),
     ),
     Part(
-        (_POSITION, _WIDTH, _HEIGHT),
+        (_GREATEST, _POSITION, _WIDTH, _HEIGHT),
         (
             Array("classes", "u8", ("height", "width"), "if asked for", required=False),
             Array("costs", "f32", ("height", "width"), "inf where blocked, if asked for",

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import navserver
 from navserver.search.grid import Grid
 from navserver.search.nodes import SearchTrace
+from navserver.wire.client_session import Answer
 from navserver.wire.errors import WireError
+from navserver.wire.question import Question
 from navserver.wire.questions import (
     connected,
     cost_matrix,
@@ -193,6 +197,21 @@ def test_large_maps_are_told_in_squares(city: Direct) -> None:
     assert layer.tolist() == city.ask(map_layer("w", "clearance"))[::4, ::4].tolist()
     with pytest.raises(WireError, match="step"):
         city.ask(map_layer("w", "clearance", step=0))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        map_layer("w", "clearance"),
+        map_layer("w", "costs"),
+        explore("w", STARTS[0].tolist(), GOALS[0].tolist()),
+    ],
+)
+def test_the_greatest_number_is_told_with_them(city: Direct, question: Question[Any]) -> None:
+    (answer,) = city.wait(city.submit(question))
+    assert isinstance(answer, Answer)
+    numbers = answer.arrays[question.fields.get("layer", "costs")]
+    assert answer.fields["greatest"] == numbers[np.isfinite(numbers)].max()
 
 
 def test_map_layers_and_cells_tell_the_same(city: Direct) -> None:
