@@ -3,10 +3,31 @@ extends RefCounted
 ## Drives the path preview as its user does, and prints what it shows as JSON, a line each.
 
 const WAIT_FRAMES: int = 3000
+const GROUND: Vector2i = Vector2i(0, 0)
 const SOLID: Vector2i = Vector2i(1, 0)
+const SWAMP: Vector2i = Vector2i(2, 0)
+# Members of the dock, what they are set to, and the step that is told then.
+const OPTIONS: Array[Array] = [
+	["_diagonal", 3, "never"],
+	["_diagonal", 2, "always"],
+	["_diagonal", 0, "as the map"],
+	["_algorithm", 1, "dijkstra"],
+	["_algorithm", 0, "astar"],
+	["_heuristic", 2, "manhattan"],
+	["_weight", 4.0, "weighted"],
+	["_weight", 1.0, "unweighted"],
+	["_heuristic", 0, "best"],
+	["_profile", 1, "swamp"],
+	["_profile", 0, "default"],
+	["_size", 2, "large"],
+	["_size", 1, "small"],
+	["_limit", 20, "limited"],
+	["_limit", 0, "unlimited"],
+]
 
 var _tree: SceneTree
 var _preview: Node = null
+var _connection_file: String = "res://.godot/editor/navserver_connection.json"
 
 
 func _init(tree: SceneTree) -> void:
@@ -18,11 +39,8 @@ func run() -> void:
 	while EditorInterface.get_resource_filesystem().is_scanning():
 		await _wait(10)
 	EditorInterface.set_main_screen_editor("2D")
-	EditorInterface.open_scene_from_path("res://level.tscn")
-	await _wait(30)
-	_preview = EditorInterface.get_base_control().get_tree().root.find_child(
-		"NavserverPreview", true, false
-	)
+	await _open("level")
+	_find_preview()
 	_preview.call("set_shown", true)
 	await _answered("shown")
 	await _drag(true, Vector2i(13, 3))
@@ -31,12 +49,17 @@ func run() -> void:
 	while not FileAccess.file_exists("res://case.json"):
 		await _tree.process_frame
 	await _paint()
-	EditorInterface.open_scene_from_path("res://plain.tscn")
-	await _wait(10)
+	await _change_pairs()
+	await _choose_options()
+	await _open("plain")
 	await _answered("plain")
-	EditorInterface.open_scene_from_path("res://level.tscn")
+	await _look_at_diamonds()
+	await _open("level")
 	await _answered("back")
+	await _break_connection()
 	await _lose_sidecar()
+	await _reload_scripts()
+	await _switch_plugin()
 	_preview.call("set_shown", false)
 	await _wait(5)
 	var canvas: Variant = _preview.get("canvas")
@@ -44,9 +67,22 @@ func run() -> void:
 	_tree.quit()
 
 
+func _find_preview() -> void:
+	_preview = _tree.root.find_child("NavserverPreview", true, false)
+
+
+func _open(scene: String) -> void:
+	EditorInterface.open_scene_from_path("res://%s.tscn" % scene)
+	await _wait(30)
+
+
 func _wait(frames: int) -> void:
 	for frame: int in frames:
 		await _tree.process_frame
+
+
+func _get_layer() -> TileMapLayer:
+	return EditorInterface.get_edited_scene_root().get_node("Ground")
 
 
 ## Waits until all is answered, and prints what is shown.
@@ -58,42 +94,52 @@ func _answered(step: String) -> void:
 	# What follows an answer, such as what would open a way.
 	await _wait(20)
 	var answer: RefCounted = _preview.call("get_answer")
-	var shown: Dictionary = {"step": step, "pairs": [], "answered": answer != null}
+	var shown: Dictionary = {"step": step, "pairs": [], "ends": [], "answered": answer != null}
+	var layout: RefCounted = (_preview.call("get_map") as RefCounted).get("layout")
 	for pair: Vector4i in _preview.call("get_pairs"):
 		shown["pairs"].append([pair.x, pair.y, pair.z, pair.w])
+		for cell: Vector2i in [Vector2i(pair.x, pair.y), Vector2i(pair.z, pair.w)]:
+			var inner: Vector2i = layout.call("to_inner", cell)
+			shown["ends"].append([inner.x, inner.y])
 	if answer != null:
-		for name: String in ["status", "cost", "version", "cells", "openings"]:
+		for name: String in ["status", "cost", "version", "cells", "openings", "expanded"]:
 			shown[name] = answer.get(name)
 		shown["nearest"] = str(answer.get("nearest"))
+	shown["tiles"] = []
+	for cell: Vector2i in _get_layer().get_used_cells():
+		var tile: int = _get_layer().get_cell_atlas_coords(cell).x
+		var inner: Vector2i = layout.call("to_inner", cell)
+		shown["tiles"].append([inner.x, inner.y, 255 if tile == SOLID.x else tile >> 1])
 	var root: Node = EditorInterface.get_edited_scene_root()
-	var layer: TileMapLayer = root.get_node("Ground")
-	shown["solid"] = []
-	for cell: Vector2i in layer.get_used_cells():
-		if layer.get_cell_atlas_coords(cell) == SOLID:
-			shown["solid"].append([cell.x, cell.y])
 	shown["kept"] = root.get_meta(&"_navserver_preview", PackedInt32Array())
 	print("PROBE " + JSON.stringify(shown))
 
 
 ## Takes a marker by the mouse and lets it go over a cell.
 func _drag(is_goal: bool, cell: Vector2i) -> void:
-	var pair: Vector4i = _preview.call("get_pairs")[0]
-	var from: Vector2i = Vector2i(pair.z, pair.w) if is_goal else Vector2i(pair.x, pair.y)
-	_push_motion(_at(from), 0)
+	var from: Vector2 = _take(is_goal)
 	await _wait(2)
-	_push_button(_at(from), true)
 	for step: int in range(1, 11):
-		_push_motion(_at(from).lerp(_at(cell), step / 10.0))
+		_push_motion(from.lerp(_at(cell), step / 10.0))
 		await _wait(2)
 	_push_button(_at(cell), false)
 	await _wait(10)
 
 
+## Takes a marker; returns where it is.
+func _take(is_goal: bool) -> Vector2:
+	var pair: Vector4i = _preview.call("get_pairs")[0]
+	var from: Vector2 = _at(Vector2i(pair.z, pair.w) if is_goal else Vector2i(pair.x, pair.y))
+	_push_motion(from, 0)
+	_push_button(from, true)
+	return from
+
+
 ## Returns where a cell is on the screen.
 func _at(cell: Vector2i) -> Vector2:
-	var layer: TileMapLayer = EditorInterface.get_edited_scene_root().get_node("Ground")
 	var canvas: Control = _preview.get("canvas")
 	var view: Transform2D = EditorInterface.get_editor_viewport_2d().global_canvas_transform
+	var layer: TileMapLayer = _get_layer()
 	return canvas.get_global_transform() * (view * layer.to_global(layer.map_to_local(cell)))
 
 
@@ -118,38 +164,135 @@ func _push(event: InputEventMouse, point: Vector2) -> void:
 
 ## A wall from top to bottom as one step of the history, then undone.
 func _paint() -> void:
-	var undo: EditorUndoRedoManager = EditorInterface.get_editor_undo_redo()
-	var layer: TileMapLayer = EditorInterface.get_edited_scene_root().get_node("Ground")
-	undo.create_action("Paint", UndoRedo.MERGE_DISABLE, layer)
+	var cells: Array[Vector2i] = []
 	for y: int in range(1, 19):
-		var cell: Vector2i = Vector2i(12, y)
-		undo.add_do_method(layer, "set_cell", cell, 0, SOLID)
-		undo.add_undo_method(layer, "set_cell", cell, 0, layer.get_cell_atlas_coords(cell))
-	undo.commit_action()
+		cells.append(Vector2i(12, y))
+	_set_tiles(cells, SOLID)
 	await _wait(5)
 	await _answered("painted")
-	_press_undo()
-	await _wait(5)
+	await _press(KEY_Z)
 	await _answered("undone")
 
 
-func _press_undo() -> void:
+## Sets tiles as one step of the history.
+func _set_tiles(cells: Array[Vector2i], tile: Vector2i) -> void:
+	var undo: EditorUndoRedoManager = EditorInterface.get_editor_undo_redo()
+	var layer: TileMapLayer = _get_layer()
+	undo.create_action("Paint", UndoRedo.MERGE_DISABLE, layer)
+	for cell: Vector2i in cells:
+		undo.add_do_method(layer, "set_cell", cell, 0, tile)
+		undo.add_undo_method(layer, "set_cell", cell, 0, layer.get_cell_atlas_coords(cell))
+	undo.commit_action()
+
+
+func _press(key: Key, is_shifted: bool = false) -> void:
 	for is_pressed: bool in [true, false]:
-		var key: InputEventKey = InputEventKey.new()
-		key.keycode = KEY_Z
-		key.ctrl_pressed = true
-		key.pressed = is_pressed
-		_tree.root.push_input(key)
+		var event: InputEventKey = InputEventKey.new()
+		event.keycode = key
+		event.ctrl_pressed = true
+		event.shift_pressed = is_shifted
+		event.pressed = is_pressed
+		_tree.root.push_input(event)
+	await _wait(5)
+
+
+func _press_button(member: String) -> void:
+	((_preview.get("dock") as Control).get(member) as Button).pressed.emit()
+	await _wait(5)
+
+
+## Adds a pair and takes it back, adds it anew, removes the first, and reads all from the file.
+func _change_pairs() -> void:
+	await _press_button("_add")
+	await _answered("added")
+	await _press(KEY_Z)
+	await _answered("not added")
+	await _press(KEY_Z, true)
+	await _answered("added again")
+	EditorInterface.save_scene()
+	await _wait(5)
+	EditorInterface.reload_scene_from_path("res://level.tscn")
+	await _wait(10)
+	await _answered("reloaded")
+	await _press_button("_remove")
+	await _answered("removed")
+	await _press(KEY_Z)
+	await _answered("not removed")
+	await _press_button("_remove")
+	_write_pairs(PackedInt32Array([3, 3, 13, 3]))
+	await _answered("one pair")
+
+
+func _write_pairs(numbers: PackedInt32Array) -> void:
+	var undo: EditorUndoRedoManager = EditorInterface.get_editor_undo_redo()
+	var root: Node = EditorInterface.get_edited_scene_root()
+	undo.create_action("Pairs", UndoRedo.MERGE_DISABLE, root)
+	undo.add_do_method(root, &"set_meta", &"_navserver_preview", numbers)
+	undo.add_undo_method(
+		root, &"set_meta", &"_navserver_preview", root.get_meta(&"_navserver_preview")
+	)
+	undo.commit_action()
+
+
+## Chooses one thing after the other in the dock, on ground with a swamp.
+func _choose_options() -> void:
+	var profile: NavServerProfile = NavServerProfile.new()
+	profile.class_costs = {1: 4.0}
+	var map: NavServerMap2D = EditorInterface.get_edited_scene_root().get_node("NavServerMap2D")
+	map.profiles = [profile]
+	var swamp: Array[Vector2i] = []
+	for y: int in range(1, 17):
+		swamp.append_array([Vector2i(8, y), Vector2i(9, y)])
+	_set_tiles(swamp, SWAMP)
+	await _wait(5)
+	await _answered("options")
+	for option: Array in OPTIONS:
+		var member: String = option[0]
+		var control: Control = (_preview.get("dock") as Control).get(member)
+		if control is OptionButton:
+			var index: int = option[1]
+			(control as OptionButton).select(index)
+			(control as OptionButton).item_selected.emit(index)
+		else:
+			(control as SpinBox).value = option[1]
+		var step: String = option[2]
+		await _wait(2)
+		await _answered(step)
+	await _press(KEY_Z)
+
+
+## A stacked isometric layer, whose cells are not numbered as the sidecar counts them.
+func _look_at_diamonds() -> void:
+	await _open("diamonds")
+	await _answered("diamonds")
+	await _drag(true, Vector2i(3, 12))
+	await _answered("diamonds dragged")
+	_set_tiles([Vector2i(2, 6), Vector2i(3, 6), Vector2i(2, 7), Vector2i(3, 7)], SOLID)
+	await _wait(5)
+	await _answered("diamonds painted")
+
+
+## The connection breaks, and a tile is painted before it is taken up again.
+func _break_connection() -> void:
+	var supply: RefCounted = _preview.get("_supply")
+	var link: RefCounted = supply.get("_link")
+	(link.get("_transport") as RefCounted).call("close")
+	# The state of a link that is ready.
+	for frame: int in WAIT_FRAMES:
+		if link.get("state") != 3:
+			break
+		await _tree.process_frame
+	_set_tiles([Vector2i(8, 3)], SOLID)
+	await _wait(1)
+	print("PROBE broken %s" % [link.get("state") != 3])
+	await _wait(5)
+	await _answered("resumed")
 
 
 func _lose_sidecar() -> void:
-	var file: String = "res://.godot/editor/navserver_connection.json"
-	var fields: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(file))
-	var pair: Vector4i = _preview.call("get_pairs")[0]
-	var from: Vector2 = _at(Vector2i(pair.z, pair.w))
-	_push_motion(from, 0)
+	var fields: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(_connection_file))
+	var from: Vector2 = _take(true)
 	await _wait(2)
-	_push_button(from, true)
 	_push_motion(from.lerp(_at(Vector2i(11, 5)), 0.5))
 	# OS.kill() would also wait for it, which is the addon's to do.
 	OS.execute("kill", ["-KILL", str(int(fields["pid"]))])
@@ -159,10 +302,38 @@ func _lose_sidecar() -> void:
 	_push_motion(_at(Vector2i(11, 5)))
 	_push_button(_at(Vector2i(11, 5)), false)
 	for frame: int in WAIT_FRAMES:
-		if _preview.get("_is_map_there"):
-			var now: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(file))
-			if now["pid"] != fields["pid"]:
-				break
+		var now: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(_connection_file))
+		if now["pid"] != fields["pid"] and _preview.call("is_settled"):
+			break
 		await _tree.process_frame
 	await _wait(5)
 	await _answered("restarted")
+
+
+## All scripts of the addon are read anew while a marker is dragged, as when they were updated.
+func _reload_scripts() -> void:
+	_take(true)
+	await _wait(2)
+	for folder: String in ["editor", "internal"]:
+		var path: String = "res://addons/navserver/%s" % folder
+		for file: String in DirAccess.get_files_at(path):
+			if file.ends_with(".gd"):
+				(load(path.path_join(file)) as Script).reload(true)
+	await _wait(5)
+	_push_button(_at(Vector2i(11, 5)), false)
+	await _drag(true, Vector2i(12, 5))
+	await _answered("scripts reloaded")
+
+
+## Disabled while a marker is dragged, and enabled again.
+func _switch_plugin() -> void:
+	_take(true)
+	await _wait(2)
+	EditorInterface.set_plugin_enabled("navserver", false)
+	await _wait(5)
+	print("PROBE gone %s" % [_tree.root.find_child("NavserverPreview*", true, false) == null])
+	EditorInterface.set_plugin_enabled("navserver", true)
+	await _wait(5)
+	_find_preview()
+	_preview.call("set_shown", true)
+	await _answered("enabled again")

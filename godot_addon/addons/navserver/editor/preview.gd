@@ -18,72 +18,63 @@ const PreviewPairs := preload("preview_pairs.gd")
 const PreviewQuery := preload("preview_query.gd")
 const PreviewRequest := preload("preview_request.gd")
 const PreviewStroke := preload("preview_stroke.gd")
+const PreviewSupply := preload("preview_supply.gd")
 const SidecarLink := preload("../internal/sidecar_link.gd")
-const WorldState := preload("../internal/world_state.gd")
 
-# How long a frame waits for an answer; longer searches are drawn in a later frame.
-const _PATIENCE_USEC: int = 8000
+# How long a frame waits for an answer while the mouse moves, and after an edit; longer searches are
+# drawn in a later frame, as a new frame would only come that much later.
+const _PATIENCE_USEC: int = 8_000
+const _EDIT_PATIENCE_USEC: int = 20_000
 
 ## What the user chooses, and reads.
 var dock: PreviewDock = PreviewDock.new()
 ## What is drawn; null while hidden.
 var canvas: PreviewCanvas = null
 
-var _link: SidecarLink
 var _undo: EditorUndoRedoManager
 var _map: PreviewMap = PreviewMap.new()
+var _supply: PreviewSupply
+var _pairs: PreviewPairs
 var _inspector: PreviewInspector = PreviewInspector.new()
 var _export: PreviewExport = PreviewExport.new()
+var _stroke: PreviewStroke = PreviewStroke.new()
 var _root: Node = null
-var _pairs: Array[Vector4i] = []
-var _selected: int = 0
+# One a pair.
 var _requests: Array[PreviewRequest] = []
+# Their answers before the last edit; null where there is nothing to compare with.
 var _before: Array[PreviewAnswer] = []
-# The pairs while one of their markers is dragged.
-var _dragged: Array[Vector4i] = []
 # The point of the scene under the mouse; INF while nothing is to be told of it.
 var _hovered: Vector2 = Vector2.INF
-# The sidecar was given the map.
-var _is_map_put: bool = false
-# The sidecar has the map.
-var _is_map_there: bool = false
 var _is_check_due: bool = false
-var _stroke: PreviewStroke = PreviewStroke.new()
 # What a stroke has changed is compared with what was before it, not with its beginnings.
 var _is_stroke_noted: bool = false
 
 
 func _init(link: SidecarLink, undo: EditorUndoRedoManager) -> void:
 	name = "NavserverPreview"
-	_link = link
 	_undo = undo
+	_supply = PreviewSupply.new(link, _map)
+	_pairs = PreviewPairs.new(undo)
 	set_process(false)
-	dock.shown_toggled.connect(set_shown)
-	dock.layers_changed.connect(_on_layers_changed)
-	dock.options_changed.connect(_ask_all)
-	dock.pair_selected.connect(_select)
-	dock.pair_added.connect(_add_pair)
-	dock.pair_removed.connect(_remove_pair)
-	dock.scrubbed.connect(_on_scrubbed)
-	dock.picture_wanted.connect(PreviewExport.choose_file.bind(self, "*.png", save_picture))
-	dock.case_wanted.connect(PreviewExport.choose_file.bind(self, "*.json", save_case))
-	_export.told.connect(dock.show_answer.bind(""))
+	_connect_dock()
+	_export.told.connect(_on_told)
 	_map.outdated.connect(_note_change)
 	_inspector.layer_arrived.connect(_on_layer_arrived)
 	_inspector.cell_described.connect(dock.show_cell)
 
 
 func _ready() -> void:
-	_link.opened.connect(_on_opened)
-	_link.lost.connect(_on_lost)
+	_supply.arrived.connect(_on_map_arrived)
+	_supply.left.connect(_on_map_left)
+	_supply.refused.connect(_on_map_refused)
+	_supply.state_changed.connect(_on_state_changed)
 	_undo.history_changed.connect(_note_change)
 	_undo.version_changed.connect(_note_change)
 
 
 func _exit_tree() -> void:
 	set_shown(false)
-	_link.opened.disconnect(_on_opened)
-	_link.lost.disconnect(_on_lost)
+	_supply.close()
 	_undo.history_changed.disconnect(_note_change)
 	_undo.version_changed.disconnect(_note_change)
 
@@ -110,10 +101,14 @@ func set_shown(is_shown: bool) -> void:
 		canvas.stroked.connect(_on_stroked)
 		EditorInterface.get_editor_viewport_2d().get_parent().add_child(canvas)
 		_on_layers_changed()
+		dock.come_forward()
 		set_scene(EditorInterface.get_edited_scene_root())
 	else:
-		_drop_map()
+		_supply.drop()
 		_root = null
+		_pairs.set_root(null)
+		_requests = []
+		_before = []
 		canvas.queue_free()
 		canvas = null
 	set_process(is_shown)
@@ -125,16 +120,13 @@ func set_shown(is_shown: bool) -> void:
 func set_scene(root: Node) -> void:
 	if canvas == null:
 		return
-	_drop_map()
+	canvas.let_go()
+	_supply.drop()
 	_root = root
 	_map.set_root(root)
-	_map.world.arrived.connect(_on_map_arrived.bind(_map.world))
-	_map.world.refused.connect(_on_map_refused)
-	_selected = 0
+	_pairs.set_root(root)
 	_hovered = Vector2.INF
 	_stroke.end(_map)
-	_pairs = []
-	_dragged = []
 	_requests = []
 	_before = []
 	_check()
@@ -142,19 +134,19 @@ func set_scene(root: Node) -> void:
 
 ## Returns the answer for the chosen pair; null before there is one.
 func get_answer() -> PreviewAnswer:
-	return _requests[_selected].answer if _selected < _requests.size() else null
+	return _requests[_pairs.selected].answer if _pairs.selected < _requests.size() else null
 
 
 ## Tells whether everything that is wished for has been answered for the map as it is.
 func is_settled() -> bool:
-	if not _is_map_there or _is_check_due:
+	if not _supply.is_there or _is_check_due:
 		return false
 	return _requests.all(func(request: PreviewRequest) -> bool: return request.is_settled())
 
 
 ## Returns the pairs that are shown, in cells of the layers.
 func get_pairs() -> Array[Vector4i]:
-	return _pairs if _dragged.is_empty() else _dragged
+	return _pairs.get_shown()
 
 
 ## Returns the map that is shown.
@@ -170,24 +162,27 @@ func save_picture(path: String) -> void:
 
 ## Saves the chosen pair as a case file.
 func save_case(path: String) -> void:
-	if not _is_map_there or _selected >= _requests.size():
-		dock.show_answer("There is no path to save: %s" % _say_state(), "")
+	if not _supply.is_there or _pairs.is_empty():
+		_on_told("There is no path to save: %s" % _supply.say_state())
 		return
-	_export.save_case(
-		_link.backend, _map.world, PreviewQuery.make(_map, dock, _pairs[_selected]), path
-	)
+	var query: Dictionary = PreviewQuery.make(_map, dock, _pairs.get_selected())
+	_export.save_case(_supply.get_backend(), _map.world, query, path)
 
 
-func _say_state() -> String:
-	if not _map.problem.is_empty():
-		return _map.problem
-	if _link.state == SidecarLink.State.OFF:
-		return "no sidecar is running; start it in the navserver dock"
-	if _link.state != SidecarLink.State.READY:
-		return "the sidecar is getting ready, see the navserver dock"
-	if not _link.backend.is_offered("explore"):
-		return "the sidecar is too old for previews; update navserver"
-	return "the sidecar reads the map"
+func _on_told(text: String) -> void:
+	EditorInterface.get_editor_toaster().push_toast(text)
+
+
+func _connect_dock() -> void:
+	dock.shown_toggled.connect(set_shown)
+	dock.layers_changed.connect(_on_layers_changed)
+	dock.options_changed.connect(_ask_all)
+	dock.pair_selected.connect(_select)
+	dock.pair_added.connect(_add_pair)
+	dock.pair_removed.connect(_pairs.remove_selected)
+	dock.scrubbed.connect(_show_scrubbed)
+	dock.picture_wanted.connect(PreviewExport.choose_file.bind(self, "png", save_picture))
+	dock.case_wanted.connect(PreviewExport.choose_file.bind(self, "json", save_case))
 
 
 ## Checks once a frame, however much was changed.
@@ -206,22 +201,17 @@ func _check() -> void:
 	if change != PreviewMap.Change.NONE and not _is_stroke_noted:
 		_note_before()
 	if change == PreviewMap.Change.WHOLE:
-		_put_map()
+		_show_profiles()
+		_supply.put()
 	elif change == PreviewMap.Change.CELLS:
-		_send_changes()
+		if _supply.send_changes():
+			_renew()
 	elif not _map.problem.is_empty():
-		_drop_map()
+		_supply.drop()
 	if not _stroke.is_on():
 		_is_stroke_noted = false
 	_read_pairs()
-	_hurry()
-
-
-## Gives the sidecar the cells that have changed; one that has no map yet gets them with it.
-func _send_changes() -> void:
-	if _is_map_put and _link.state == SidecarLink.State.READY:
-		_map.send_changes(_link.backend)
-		_renew()
+	_wait(_EDIT_PATIENCE_USEC)
 
 
 func _renew() -> void:
@@ -232,52 +222,27 @@ func _renew() -> void:
 
 
 ## Waits a moment for answers that come at once, so that they are drawn in this frame.
-func _hurry() -> void:
-	var until: int = Time.get_ticks_usec() + _PATIENCE_USEC
-	while _link.state == SidecarLink.State.READY and Time.get_ticks_usec() < until:
-		_link.flush()
-		if _requests.all(func(request: PreviewRequest) -> bool: return request.is_idle()):
-			break
-		OS.delay_usec(100)
-		_link.poll(until)
+func _wait(patience_usec: int) -> void:
+	_supply.wait(
+		func() -> bool:
+			return _requests.all(func(request: PreviewRequest) -> bool: return request.is_idle()),
+		patience_usec
+	)
 
 
-func _put_map() -> void:
-	_is_map_there = false
-	for request: PreviewRequest in _requests:
-		request.set_backend(null)
-	_inspector.set_backend(null)
+func _show_profiles() -> void:
 	var names: PackedStringArray = PackedStringArray()
+	var sizes: PackedInt32Array = PackedInt32Array()
 	for profile: NavServerProfile in _map.profiles:
 		var path: String = profile.resource_path.get_file()
-		names.append(path if not path.is_empty() else "Profile %d" % (names.size() + 1))
-	dock.show_profiles(names)
-	if _link.state == SidecarLink.State.READY and _link.backend.is_offered("explore"):
-		_map.put(_link.backend)
-		_is_map_put = true
-		_link.flush()
-	_show_answers()
+		var is_file: bool = not path.is_empty() and "::" not in path
+		names.append(path if is_file else "Profile %d" % (names.size() + 1))
+		sizes.append(profile.size)
+	dock.show_profiles(names, sizes)
 
 
-func _drop_map() -> void:
-	if _link.state == SidecarLink.State.READY and _is_map_put:
-		_link.backend.drop_world(_map.world)
-	_is_map_put = false
-	_on_lost()
-
-
-func _on_opened() -> void:
-	_link.backend.take_unanswered()
-	if canvas != null and _map.problem.is_empty() and _root != null:
-		_put_map()
-
-
-func _on_lost() -> void:
-	_is_map_there = false
-	for request: PreviewRequest in _requests:
-		request.set_backend(null)
-	_inspector.set_backend(null)
-	if canvas != null:
+func _on_state_changed() -> void:
+	if canvas != null and not _supply.is_there:
 		_show_answers()
 
 
@@ -285,36 +250,37 @@ func _on_map_refused(reason: String) -> void:
 	dock.show_answer("The sidecar refuses the map: %s" % reason, "")
 
 
-func _on_map_arrived(_version: int, world: WorldState) -> void:
-	# A scene that was left may still be answered.
-	if world != _map.world:
-		return
-	_is_map_there = true
+func _on_map_arrived() -> void:
 	for request: PreviewRequest in _requests:
-		request.set_backend(_link.backend)
-	_inspector.set_backend(_link.backend)
+		request.set_backend(_supply.get_backend())
+	_inspector.set_backend(_supply.get_backend())
 	_ask_all()
 	_describe_hovered()
 
 
+func _on_map_left() -> void:
+	for request: PreviewRequest in _requests:
+		request.set_backend(null)
+	_inspector.set_backend(null)
+	_show_answers()
+
+
 func _read_pairs() -> void:
-	if not _map.is_there():
-		_pairs = []
-	else:
-		_pairs = PreviewPairs.read(_root)
-		if _pairs.is_empty():
-			_pairs = [_map.propose_pair()]
-	_selected = clampi(_selected, 0, maxi(_pairs.size() - 1, 0))
-	while _requests.size() > _pairs.size():
+	var changed: PackedInt32Array = _pairs.refresh(_map)
+	var count: int = _pairs.get_shown().size()
+	while _requests.size() > count:
 		var left: PreviewRequest = _requests.pop_back()
 		left.cancel()
-	while _requests.size() < _pairs.size():
+	while _requests.size() < count:
 		var request: PreviewRequest = PreviewRequest.new()
-		request.set_backend(_link.backend if _is_map_there else null)
+		request.set_backend(_supply.get_backend())
 		request.answered.connect(_show_answers)
 		_requests.append(request)
-	_before.resize(_pairs.size())
-	dock.show_pairs(_pairs.size(), _selected)
+	_before.resize(count)
+	for index: int in changed:
+		# Between other markers nothing is to be compared.
+		_before[index] = null
+	dock.show_pairs(count, _pairs.selected, count < PreviewPairs.LIMIT)
 	_ask_all()
 
 
@@ -322,20 +288,20 @@ func _read_pairs() -> void:
 func _ask_all() -> void:
 	if canvas == null:
 		return
-	var pairs: Array[Vector4i] = get_pairs()
+	var pairs: Array[Vector4i] = _pairs.get_shown()
 	var cells: PackedVector2Array = PackedVector2Array()
 	for index: int in pairs.size():
 		for is_goal: bool in [false, true]:
 			var cell: Vector2i = PreviewPairs.get_end(pairs[index], is_goal)
 			cells.append(Vector2(_map.layout.to_inner(cell)))
-		_requests[index].wish(PreviewQuery.make(_map, dock, pairs[index], index == _selected))
-	canvas.show_pairs(cells, _selected)
-	_inspector.set_movement(PreviewQuery.make_movement(_map, dock))
+		var is_drawn: bool = index == _pairs.selected
+		_requests[index].wish(PreviewQuery.make_drawn(_map, dock, pairs[index], is_drawn))
+	canvas.show_pairs(cells, _pairs.selected)
+	_inspector.set_movement(PreviewQuery.make_movement(_map, dock), PreviewQuery.get_step(_map))
 	_inspector.show_layer(dock.get_map_layer())
-	if not pairs.is_empty() and _selected < pairs.size():
-		_inspector.set_query(PreviewQuery.make(_map, dock, pairs[_selected]), get_answer())
-	if _link.state == SidecarLink.State.READY:
-		_link.flush()
+	if not pairs.is_empty():
+		_inspector.set_query(PreviewQuery.make(_map, dock, _pairs.get_selected()), get_answer())
+	_supply.flush()
 	_show_answers()
 
 
@@ -347,21 +313,22 @@ func _show_answers() -> void:
 		answers.append(request.answer)
 	canvas.show_answers(answers, _before)
 	var answer: PreviewAnswer = get_answer()
-	if not _is_map_there:
-		dock.show_answer("Nothing is searched: %s" % _say_state(), "")
+	if not _supply.is_there:
+		dock.show_answer("Nothing is searched: %s" % _supply.say_state(), "")
 	elif answer != null:
 		_inspector.set_answer(answer)
 		dock.show_answer(
 			PreviewInspector.Words.say_answer(answer),
-			PreviewInspector.Words.say_change(_before[_selected], answer)
+			PreviewInspector.Words.say_change(_before[_pairs.selected], answer)
 		)
 	canvas.show_search(answer, dock.get_search_layer())
+	dock.show_recorded(0 if answer == null else answer.get_recorded())
+	_show_scrubbed()
 
 
-func _on_scrubbed(part: float) -> void:
-	var answer: PreviewAnswer = get_answer()
-	if canvas != null and answer != null:
-		canvas.order.show_until(INF if part >= 1.0 else ceilf(part * answer.expanded))
+func _show_scrubbed() -> void:
+	if canvas != null:
+		canvas.order.show_until(dock.get_scrubbed())
 
 
 func _on_layers_changed() -> void:
@@ -373,19 +340,21 @@ func _on_layers_changed() -> void:
 		_ask_all()
 
 
-func _on_layer_arrived(layer: String, area: Rect2i, bytes: PackedByteArray, top: float) -> void:
+func _on_layer_arrived(
+	layer: String, area: Rect2i, side: Vector2i, bytes: PackedByteArray, top: float
+) -> void:
 	if canvas == null:
 		return
 	canvas.layer.clear()
 	canvas.islands.clear()
 	if layer == "islands":
-		canvas.islands.show_cells(area, bytes, top)
+		canvas.islands.show_cells(area, side, bytes, top)
 	elif not layer.is_empty():
-		canvas.layer.show_cells(area, bytes, top)
+		canvas.layer.show_cells(area, side, bytes, top)
 
 
 func _select(index: int) -> void:
-	_selected = index
+	_pairs.selected = index
 	_ask_all()
 
 
@@ -394,50 +363,31 @@ func _add_pair() -> void:
 		return
 	var middle: Vector2 = canvas.size / 2.0
 	var view: Transform2D = EditorInterface.get_editor_viewport_2d().global_canvas_transform
-	var added: Array[Vector4i] = _pairs.duplicate()
 	var left: Vector2i = _map.cell_at(view.affine_inverse() * (middle - Vector2(60.0, 0.0)))
 	var right: Vector2i = _map.cell_at(view.affine_inverse() * (middle + Vector2(60.0, 0.0)))
-	added.append(Vector4i(left.x, left.y, right.x, right.y))
-	_selected = added.size() - 1
-	PreviewPairs.write(_undo, _root, "Add Path Preview", added)
-
-
-func _remove_pair() -> void:
-	if _root == null or _selected >= _pairs.size():
-		return
-	var rest: Array[Vector4i] = _pairs.duplicate()
-	rest.remove_at(_selected)
-	PreviewPairs.write(_undo, _root, "Remove Path Preview", rest)
+	left = _map.find_open_cell(left)
+	right = _map.find_open_cell(right)
+	_pairs.add(Vector4i(left.x, left.y, right.x, right.y))
 
 
 func _on_marker_dragged(pair: int, is_goal: bool, point: Vector2) -> void:
-	if pair >= _pairs.size() or not _map.is_there():
+	if not _map.is_there() or not _pairs.drag(pair, is_goal, _map.cell_at(point)):
 		return
-	var moved: Array[Vector4i] = get_pairs().duplicate()
-	moved[pair] = PreviewPairs.with_end(moved[pair], is_goal, _map.cell_at(point))
-	if moved == _dragged:
-		return
-	_dragged = moved
 	_hovered = Vector2.INF
 	canvas.show_hovered([])
 	dock.show_cell("")
+	_before[pair] = null
 	_requests[pair].is_hurried = true
-	if _selected != pair:
-		_selected = pair
-		dock.show_pairs(_pairs.size(), _selected)
+	dock.show_pairs(_requests.size(), pair, _requests.size() < PreviewPairs.LIMIT)
 	_ask_all()
-	_hurry()
+	_wait(_PATIENCE_USEC)
 
 
 func _on_marker_dropped(is_kept: bool) -> void:
-	var moved: Array[Vector4i] = _dragged
-	_dragged = []
 	for request: PreviewRequest in _requests:
 		request.is_hurried = false
-	if is_kept and moved != _pairs and _root != null and not moved.is_empty():
-		_before.fill(null)
-		PreviewPairs.write(_undo, _root, "Move Path Preview", moved)
-	else:
+	# What stays is read again as any step of the scene's history.
+	if not _pairs.end_drag(is_kept):
 		_ask_all()
 
 
@@ -448,7 +398,7 @@ func _on_hovered(point: Vector2) -> void:
 
 ## Describes the cell under the mouse, which an edit may just have changed.
 func _describe_hovered() -> void:
-	if not _is_map_there or not _map.is_there() or _hovered == Vector2.INF:
+	if not _supply.is_there or not _map.is_there() or _hovered == Vector2.INF:
 		return
 	var cell: Vector2i = _map.cell_at(_hovered)
 	canvas.show_hovered([_map.layout.to_inner(cell)])
@@ -469,7 +419,7 @@ func _on_stroked(point: Vector2, is_begin: bool, is_end: bool) -> void:
 
 
 func _find_painted_layer() -> TileMapLayer:
-	if not _is_map_there:
+	if not _supply.is_there:
 		return null
 	for node: Node in EditorInterface.get_selection().get_selected_nodes():
 		var layer: TileMapLayer = node as TileMapLayer
@@ -479,14 +429,14 @@ func _find_painted_layer() -> TileMapLayer:
 
 
 func _send_stroke() -> void:
-	if not _is_map_there:
+	if not _supply.is_there:
 		_stroke.end(_map)
-	elif _stroke.send(_map, _link.backend):
+	elif _supply.send_stroke(_stroke):
 		if not _is_stroke_noted:
 			_note_before()
 			_is_stroke_noted = true
 		_renew()
-		_hurry()
+		_wait(_EDIT_PATIENCE_USEC)
 
 
 ## Keeps the answers of now, to be compared with those after an edit.

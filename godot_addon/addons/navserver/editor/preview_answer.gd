@@ -26,8 +26,10 @@ var truncated: bool = false
 var cells: PackedInt32Array = PackedInt32Array()
 ## The corners that remain when it is pulled straight.
 var smoothed: PackedInt32Array = PackedInt32Array()
-## Rectangle of [member order] and [member costs].
+## Cells that [member order] or [member costs] tell of, and how many numbers a row and column that
+## takes: in large maps one number stands for several cells.
 var area: Rect2i = Rect2i()
+var side: Vector2i = Vector2i.ZERO
 ## i32 a cell: when it was expanded, from 1; 0 is never.
 var order: PackedByteArray = PackedByteArray()
 ## f32 a cell: cost from the start.
@@ -37,11 +39,12 @@ var nearest: Array[Vector2i] = []
 ## Where there is no way: blocked cells whose opening would make one.
 var openings: PackedInt32Array = PackedInt32Array()
 
-var _greatest: float = -1.0
+var _greatest: float = 0.0
+var _capacity: int = 0
 
 
-## Reads a reply to the message explore.
-func _init(reply: Message, is_cut: bool) -> void:
+## Reads a reply to the message explore with the fields [param asked].
+func _init(reply: Message, asked: Dictionary, is_cut: bool) -> void:
 	status = reply.get_text("status")
 	version = reply.get_integer("version")
 	search_usec = reply.get_number("search_us")
@@ -60,7 +63,11 @@ func _init(reply: Message, is_cut: bool) -> void:
 	is_coarse = is_cut and status in ["limit", "partial"]
 	for position: Vector2i in reply.find_cell("position"):
 		area.position = position
-	area.size = Vector2i(reply.get_integer("width"), reply.get_integer("height"))
+	side = Vector2i(reply.get_integer("width"), reply.get_integer("height"))
+	var step: int = asked.get("step", 1)
+	area.size = side * step
+	_capacity = asked.get("capacity", 0)
+	_greatest = reply.get_number("greatest")
 	order = reply.get_bytes("order", "i32")
 	costs = reply.get_bytes("costs", "f32")
 
@@ -75,18 +82,11 @@ func is_blocked() -> bool:
 	return status in ["partial", "unreachable", "start_blocked", "goal_blocked"] and not is_coarse
 
 
-## Returns the greatest cost that is not infinite.
+## Returns the greatest of [member costs] that is not infinite.
 func get_greatest_cost() -> float:
-	if _greatest < 0.0:
-		# What is expanded before the goal costs no more than it.
-		_greatest = cost if is_found() else find_greatest(costs)
 	return _greatest
 
 
-## Returns the greatest finite number of an array of f32.
-static func find_greatest(bytes: PackedByteArray) -> float:
-	var numbers: PackedFloat32Array = bytes.to_float32_array()
-	numbers.sort()
-	# Infinite ones are the last.
-	var at: int = numbers.bsearch(INF)
-	return numbers[at - 1] if at > 0 else 0.0
+## Returns how many expansions the record holds.
+func get_recorded() -> int:
+	return mini(expanded, _capacity)

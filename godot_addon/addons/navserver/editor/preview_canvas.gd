@@ -44,13 +44,16 @@ var _answers: Array[PreviewAnswer] = []
 var _before: Array[PreviewAnswer] = []
 var _selected: int = 0
 var _hovered: Array[Vector2i] = []
+# The answer whose search is drawn, and what of it.
+var _searched: PreviewAnswer = null
+var _search_layer: PreviewDock.SearchLayer = PreviewDock.SearchLayer.NONE
 # Number of the marker that the mouse has taken; starts are even.
 var _taken: int = -1
 var _is_stroking: bool = false
 
 
 func _init() -> void:
-	name = "NavserverPreview"
+	name = "NavserverPreviewCanvas"
 	mouse_filter = Control.MOUSE_FILTER_IGNORE
 	clip_contents = true
 	for raster: PreviewRaster in [layer, islands, heat, order]:
@@ -120,14 +123,18 @@ func show_answers(answers: Array[PreviewAnswer], before: Array[PreviewAnswer]) -
 
 ## Shows what a search did; null is none.
 func show_search(answer: PreviewAnswer, shown: PreviewDock.SearchLayer) -> void:
+	if answer == _searched and shown == _search_layer:
+		return
+	_searched = answer
+	_search_layer = shown
 	if answer == null or shown != PreviewDock.SearchLayer.ORDER:
 		order.clear()
 	else:
-		order.show_cells(answer.area, answer.order, answer.expanded)
+		order.show_cells(answer.area, answer.side, answer.order, answer.get_recorded())
 	if answer == null or shown != PreviewDock.SearchLayer.COSTS:
 		heat.clear()
 	else:
-		heat.show_cells(answer.area, answer.costs, answer.get_greatest_cost())
+		heat.show_cells(answer.area, answer.side, answer.costs, answer.get_greatest_cost())
 
 
 ## Frames a cell; none where there is none.
@@ -135,6 +142,12 @@ func show_hovered(cells: Array[Vector2i]) -> void:
 	if cells != _hovered:
 		_hovered = cells
 		_lines.queue_redraw()
+
+
+## Lets go of whatever the mouse has taken, without a word.
+func let_go() -> void:
+	_taken = -1
+	_is_stroking = false
 
 
 ## Tells whether a marker is being dragged.

@@ -13,12 +13,15 @@ const SidecarBackend := preload("../internal/sidecar_backend.gd")
 const WorldState := preload("../internal/world_state.gd")
 
 
-## Lets the user choose a file and hands its path to [param save].
-static func choose_file(parent: Node, filter: String, save: Callable) -> void:
+## Lets the user choose a file of a kind and hands its path to [param save].
+static func choose_file(parent: Node, extension: String, save: Callable) -> void:
 	var dialog: EditorFileDialog = EditorFileDialog.new()
 	dialog.file_mode = EditorFileDialog.FILE_MODE_SAVE_FILE
 	dialog.access = EditorFileDialog.ACCESS_FILESYSTEM
-	dialog.add_filter(filter)
+	dialog.add_filter("*.%s" % extension)
+	var root: Node = EditorInterface.get_edited_scene_root()
+	var scene: String = "" if root == null else root.scene_file_path.get_file().get_basename()
+	dialog.current_file = "%s.%s" % [scene if not scene.is_empty() else "path", extension]
 	dialog.file_selected.connect(save)
 	dialog.visibility_changed.connect(
 		func() -> void:
@@ -43,6 +46,7 @@ func save_case(backend: SidecarBackend, world: WorldState, query: Dictionary, pa
 	classes.header.merge({"world": world.name, "layer": "classes"})
 	var explored: Message = Message.new("explore")
 	explored.header.merge(query)
+	explored.header["arrays"] = []
 	var hashed: Message = Message.new("world_hash")
 	hashed.header["world"] = world.name
 	var parts: Array[Message] = []
@@ -70,7 +74,7 @@ func _write(
 			# The map has changed meanwhile.
 			save_case(backend, world, query, path)
 			return
-	var answer: PreviewAnswer = PreviewAnswer.new(by_type["explore"], false)
+	var answer: PreviewAnswer = PreviewAnswer.new(by_type["explore"], query, false)
 	var problems: PackedStringArray = PackedStringArray()
 	var map_hash: String = by_type["world_hash"].get_text("hash")
 	var text: String = PreviewCase.write(

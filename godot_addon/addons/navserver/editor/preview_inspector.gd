@@ -2,8 +2,11 @@
 extends RefCounted
 ## Asks for the layer of the map that is drawn, and for the cell under the mouse; the newest first.
 
-## A layer has come: four bytes a cell, the greatest number. An empty name is no layer.
-signal layer_arrived(layer: String, area: Rect2i, bytes: PackedByteArray, top: float)
+## A layer has come: the cells that it covers, numbers a row and column, four bytes each, and the
+## greatest number. An empty name is no layer.
+signal layer_arrived(
+	layer: String, area: Rect2i, side: Vector2i, bytes: PackedByteArray, top: float
+)
 ## What is known of the cell under the mouse.
 signal cell_described(text: String)
 
@@ -12,10 +15,13 @@ const PreviewAnswer := preload("preview_answer.gd")
 const SidecarBackend := preload("../internal/sidecar_backend.gd")
 const Words := preload("preview_words.gd")
 
+# Expansions of a search for what a cell under the mouse is worth.
+const _MOST_EXPANSIONS: int = 1 << 18
 const _NO_CELL: Vector2i = Vector2i(1 << 30, 1 << 30)
 
 var _backend: SidecarBackend = null
 var _movement: Dictionary = {}
+var _step: int = 1
 var _query: Dictionary = {}
 var _answer: PreviewAnswer = null
 # The layer that is shown, and for which movement it was asked.
@@ -51,10 +57,12 @@ func renew() -> void:
 	_ask_cell()
 
 
-## Takes how bodies move, as fields of a message.
-func set_movement(fields: Dictionary) -> void:
-	if fields != _movement:
+## Takes how bodies move, as fields of a message; a layer has one number for [param step] cells a
+## side.
+func set_movement(fields: Dictionary, step: int) -> void:
+	if fields != _movement or step != _step:
 		_movement = fields
+		_step = step
 		renew()
 
 
@@ -77,7 +85,7 @@ func show_layer(layer: String) -> void:
 		_layer = layer
 		_layer_asked = {}
 		if layer.is_empty():
-			layer_arrived.emit("", Rect2i(), PackedByteArray(), 0.0)
+			layer_arrived.emit("", Rect2i(), Vector2i.ZERO, PackedByteArray(), 0.0)
 	_ask_layer()
 
 
@@ -94,26 +102,27 @@ func _ask_layer() -> void:
 		return
 	var fields: Dictionary = _movement.duplicate()
 	fields["layer"] = _layer
+	fields["step"] = _step
 	if fields == _layer_asked:
 		return
 	_layer_asked = fields
 	_is_layer_on_its_way = true
 	var message: Message = Message.new("map_layer")
 	message.header.merge(fields)
-	_backend.ask(message, _take_layer.bind(_round, _layer))
+	_backend.ask(message, _take_layer.bind(_round, _layer, _step))
 
 
-func _take_layer(reply: Message, round: int, layer: String) -> void:
+func _take_layer(reply: Message, round: int, layer: String, step: int) -> void:
 	if round != _round:
 		return
 	_is_layer_on_its_way = false
 	if layer == _layer and reply.get_text("status") == "ok":
-		var area: Rect2i = Rect2i(0, 0, reply.get_integer("width"), reply.get_integer("height"))
+		var side: Vector2i = Vector2i(reply.get_integer("width"), reply.get_integer("height"))
+		var area: Rect2i = Rect2i(Vector2i.ZERO, side * step)
 		for position: Vector2i in reply.find_cell("position"):
 			area.position = position
 		var bytes: PackedByteArray = reply.get_bytes(layer, "i32" if layer == "islands" else "f32")
-		var top: float = 1.0 if layer == "islands" else PreviewAnswer.find_greatest(bytes)
-		layer_arrived.emit(layer, area, bytes, top)
+		layer_arrived.emit(layer, area, side, bytes, reply.get_number("greatest"))
 	_ask_layer()
 
 
@@ -134,7 +143,8 @@ func _ask_cell() -> void:
 	]:
 		var path: Message = Message.new("explore")
 		path.header.merge(_movement)
-		path.header.merge({"start": ends[0], "goal": ends[1]})
+		path.header.merge({"start": ends[0], "goal": ends[1], "arrays": []})
+		path.header["max_expansions"] = _MOST_EXPANSIONS
 		_backend.ask(path, _take_cost.bind(_round))
 
 
@@ -149,12 +159,18 @@ func _take_cell(reply: Message, round: int, cell: Vector2i, tiles: String) -> vo
 func _take_cost(reply: Message, round: int) -> void:
 	if round != _round:
 		return
-	_costs.append(reply.get_number("cost", INF) if reply.get_text("status") == "found" else INF)
+	var status: String = reply.get_text("status")
+	var is_unknown: bool = status in ["limit", "partial"]
+	_costs.append(
+		reply.get_number("cost", INF) if status == "found" else NAN if is_unknown else INF
+	)
 	if _costs.size() < 2:
 		return
 	_is_cell_on_its_way = false
+	# Where one half has no path the other does not matter.
+	var through: float = INF if INF in _costs else _costs[0] + _costs[1]
 	var found: float = INF
 	if _answer != null and _answer.is_found():
 		found = _answer.cost
-	cell_described.emit("%s\n%s" % [_text, Words.say_detour(_costs[0] + _costs[1], found)])
+	cell_described.emit("%s\n%s" % [_text, Words.say_detour(through, found)])
 	_ask_cell()

@@ -152,8 +152,8 @@ func get_class_of(cell: Vector2i) -> int:
 func propose_pair() -> Vector4i:
 	var middle: Vector2i = world.region.get_center()
 	var apart: Vector2i = Vector2i(maxi(world.region.size.x / 6, 1), 0)
-	var start: Vector2i = _find_open_cell(layout.to_outer(middle - apart))
-	var goal: Vector2i = _find_open_cell(layout.to_outer(middle + apart))
+	var start: Vector2i = find_open_cell(layout.to_outer(middle - apart))
+	var goal: Vector2i = find_open_cell(layout.to_outer(middle + apart))
 	return Vector4i(start.x, start.y, goal.x, goal.y)
 
 
@@ -209,7 +209,7 @@ func end_stroke() -> void:
 
 
 ## Returns an open cell near another one, in growing squares around it; that one if there is none.
-func _find_open_cell(cell: Vector2i) -> Vector2i:
+func find_open_cell(cell: Vector2i) -> Vector2i:
 	for reach: int in 16:
 		for y: int in range(-reach, reach + 1):
 			for x: int in range(-reach, reach + 1):

@@ -79,15 +79,16 @@ func _draw() -> void:
 	)
 
 
-## Shows numbers, four bytes each, row by row; those up to [param top] span the colors.
-func show_cells(area: Rect2i, bytes: PackedByteArray, top: float) -> void:
-	var is_whole: bool = area.has_area() and bytes.size() == 4 * area.get_area()
-	if not is_whole or maxi(area.size.x, area.size.y) > _SIDE_LIMIT:
+## Shows numbers over some cells, four bytes each, row by row, [param side] a row and column; those
+## up to [param top] span the colors.
+func show_cells(area: Rect2i, side: Vector2i, bytes: PackedByteArray, top: float) -> void:
+	var is_whole: bool = area.has_area() and bytes.size() == 4 * side.x * side.y
+	if not is_whole or maxi(side.x, side.y) > _SIDE_LIMIT:
 		clear()
 		return
 	var format: Image.Format = Image.FORMAT_RF if _kind == Kind.HEAT else Image.FORMAT_RGBA8
-	var image: Image = Image.create_from_data(area.size.x, area.size.y, false, format, bytes)
-	if area.size == _area.size and _texture.get_width() > 0:
+	var image: Image = Image.create_from_data(side.x, side.y, false, format, bytes)
+	if Vector2i(_texture.get_size()) == side:
 		_texture.update(image)
 	else:
 		_texture.set_image(image)

@@ -105,7 +105,7 @@ func _take(reply: Message, round: int) -> void:
 		else:
 			_asked = {}
 		return
-	answer = PreviewAnswer.new(reply, _is_cut)
+	answer = PreviewAnswer.new(reply, _asked, _is_cut)
 	answered.emit()
 	if _asked != _wish or answer.is_coarse:
 		_go_on()

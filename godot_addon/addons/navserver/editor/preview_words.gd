@@ -37,7 +37,7 @@ static func say_answer(answer: PreviewAnswer) -> String:
 
 ## Says what an edit has changed.
 static func say_change(before: PreviewAnswer, now: PreviewAnswer) -> String:
-	if before == null or now == null:
+	if before == null or now == null or now.is_coarse or not now.problem.is_empty():
 		return ""
 	if before.is_found() != now.is_found():
 		return "Last edit: %s, now %s" % [_name(before), _name(now)]
@@ -64,7 +64,9 @@ static func say_cell(cell: Vector2i, tiles: String, report: Message, size: int) 
 	if [classes, costs, islands, clearance, scales, fits].any(_is_empty):
 		return lines[0]
 	var price: String = "blocked" if costs[0] == INF else "costs %s" % say(costs[0])
-	lines.append("Class %d, %s" % [classes[0], price])
+	var can_stand: bool = costs[0] != INF and fits[0] != 0
+	var island: String = ", island %d" % islands[0] if can_stand else ""
+	lines.append("Class %d, %s%s" % [classes[0], price, island])
 	if scales[0] != 1.0:
 		lines.append("Its cost is multiplied by %s" % say(scales[0]))
 	if classes[0] == 255:
@@ -73,14 +75,14 @@ static func say_cell(cell: Vector2i, tiles: String, report: Message, size: int) 
 		lines.append("Why blocked: the profile blocks class %d" % classes[0])
 	elif fits[0] == 0:
 		lines.append("Why blocked: a body of %d x %d cells does not fit here" % [size, size])
-	else:
-		lines.append("Island %d" % islands[0])
 	lines.append("Nearest wall: %s" % ("far" if clearance[0] == INF else say(clearance[0])))
 	return "\n".join(lines)
 
 
-## Says what a path through a cell costs beside the one that was found.
+## Says what a path through a cell costs beside the one that was found; NAN is not known.
 static func say_detour(through: float, found: float) -> String:
+	if is_nan(through):
+		return "What a path through it costs is not known: it would take too long a search"
 	if through == INF:
 		return "No path leads through it"
 	if found == INF:
