@@ -34,6 +34,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "options": {},
     "never": {"diagonal_mode": DiagonalMode.NEVER},
     "always": {"diagonal_mode": DiagonalMode.ALWAYS},
+    "at least one": {"diagonal_mode": DiagonalMode.AT_LEAST_ONE_WALKABLE},
     "as the map": {},
     "dijkstra": {"algorithm": "dijkstra"},
     "astar": {},
@@ -85,7 +86,8 @@ def make_scenes(folder: Path) -> None:
     file = folder / "demo" / "01_click_to_move" / "tiles.tres"
     tiles = file.read_text(encoding="utf-8")
     tiles = tiles.replace("\n\n[resource]", "\n2:0/0 = 0\n2:0/0/custom_data_0 = 1\n\n[resource]")
-    tiles += 'custom_data_layer_0/name = "nav_class"\ncustom_data_layer_0/type = 2\n'
+    layer = 'custom_data_layer_0/name = "nav_class"\ncustom_data_layer_0/type = 2\n'
+    tiles = tiles.replace("sources/0", f"{layer}sources/0")
     file.write_text(tiles, encoding="utf-8")
     scene = (DEMO / "click_to_move.tscn").read_text(encoding="utf-8")
     # Where a small window shows it.
@@ -96,6 +98,20 @@ def make_scenes(folder: Path) -> None:
     (folder / "diamonds.tscn").write_text(
         with_pairs(diamonds(tiles), [1, 2, 3, 9]), encoding="utf-8"
     )
+    (folder / "large.tscn").write_text(with_pairs(LARGE, [5, 5, 190, 90]), encoding="utf-8")
+
+
+LARGE = """[gd_scene format=4]
+
+[ext_resource type="Script" path="res://addons/navserver/nav_server_map_2d.gd" id="1"]
+
+[node name="Large" type="Node2D"]
+
+[node name="NavServerMap2D" type="Node2D" parent="."]
+script = ExtResource("1")
+region = Rect2i(0, 0, 2100, 2100)
+cell_size = Vector2(2, 2)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -139,9 +155,9 @@ def find(step: dict[str, Any], **options: Any) -> navserver.PathResult:
 @pytest.mark.parametrize("step", STEPS)
 def test_what_is_drawn_is_what_a_search_finds(shown: dict[str, dict[str, Any]], step: str) -> None:
     told = shown[step]
-    # After a pair was added the new one is chosen, and answered.
-    if len(told["pairs"]) > 1:
-        told = {**told, "ends": told["ends"][2:]} if step != "reloaded" else told
+    if step == "added":
+        # The new one is chosen.
+        told = {**told, "ends": told["ends"][2:]}
     wanted = find(told)
     assert told["status"] == wanted.status.name.lower()
     assert told["cells"] == wanted.cells.reshape(-1).tolist()
@@ -197,9 +213,29 @@ def test_where_a_wall_cuts_the_map_the_way_through_is_told(
     assert shown["undone"]["cells"] == shown["dragged"]["cells"]
 
 
+def test_a_far_search_is_cut_short_while_it_is_dragged_and_drawn_in_squares(
+    shown: dict[str, dict[str, Any]],
+) -> None:
+    told = shown["far dragged"]
+    assert told["pairs"] == [[5, 5, 210, 140]]
+    assert told["was_coarse"]
+    assert told["status"] == "found"
+    assert told["cost"] == pytest.approx(205 + 135 * (2**0.5 - 1))
+    # Two cells a side for each number, of a rectangle from the map's corner.
+    (width, height) = json.loads(told["side"].replace("(", "[").replace(")", "]"))
+    assert told["area"] == f"[P: (0, 0), S: ({2 * width}, {2 * height})]"
+    assert width >= 103
+
+
 def test_a_tile_painted_while_the_connection_was_broken_counts(
     shown: dict[str, dict[str, Any]],
 ) -> None:
     told = shown["resumed"]
-    assert [8, 3, 255] in told["tiles"]
+    assert [8, 10, 255] in told["tiles"]
     assert told["cells"] != shown["back"]["cells"]
+
+
+def test_isometric_maps_are_searched_as_they_lie(shown: dict[str, dict[str, Any]]) -> None:
+    before, after = shown["diamonds dragged"], shown["diamonds painted"]
+    assert before["ends"] != [before["pairs"][0][:2], before["pairs"][0][2:]]
+    assert after["cost"] > before["cost"]

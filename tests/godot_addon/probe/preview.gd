@@ -2,14 +2,16 @@
 extends RefCounted
 ## Drives the path preview as its user does, and prints what it shows as JSON, a line each.
 
-const WAIT_FRAMES: int = 3000
+# Bounds a hang.
+const WAIT_MSEC: int = 120_000
 const GROUND: Vector2i = Vector2i(0, 0)
 const SOLID: Vector2i = Vector2i(1, 0)
 const SWAMP: Vector2i = Vector2i(2, 0)
 # Members of the dock, what they are set to, and the step that is told then.
 const OPTIONS: Array[Array] = [
-	["_diagonal", 3, "never"],
-	["_diagonal", 2, "always"],
+	["_diagonal", 1, "always"],
+	["_diagonal", 2, "never"],
+	["_diagonal", 3, "at least one"],
 	["_diagonal", 0, "as the map"],
 	["_algorithm", 1, "dijkstra"],
 	["_algorithm", 0, "astar"],
@@ -27,6 +29,8 @@ const OPTIONS: Array[Array] = [
 
 var _tree: SceneTree
 var _preview: Node = null
+# An answer that was cut short was shown while a marker was last dragged.
+var _was_coarse: bool = false
 var _connection_file: String = "res://.godot/editor/navserver_connection.json"
 
 
@@ -36,6 +40,8 @@ func _init(tree: SceneTree) -> void:
 
 ## Shows, drags, paints, undoes, switches scenes, loses the sidecar, and ends the editor.
 func run() -> void:
+	# An editor without focus sleeps most of the time.
+	OS.low_processor_usage_mode_sleep_usec = 1000
 	while EditorInterface.get_resource_filesystem().is_scanning():
 		await _wait(10)
 	EditorInterface.set_main_screen_editor("2D")
@@ -54,6 +60,7 @@ func run() -> void:
 	await _open("plain")
 	await _answered("plain")
 	await _look_at_diamonds()
+	await _search_far()
 	await _open("level")
 	await _answered("back")
 	await _break_connection()
@@ -76,21 +83,28 @@ func _open(scene: String) -> void:
 	await _wait(30)
 
 
+## Waits until something holds.
+func _wait_for(condition: Callable) -> void:
+	var until: int = Time.get_ticks_msec() + WAIT_MSEC
+	while Time.get_ticks_msec() < until:
+		await _tree.process_frame
+		if condition.call():
+			return
+
+
 func _wait(frames: int) -> void:
 	for frame: int in frames:
 		await _tree.process_frame
 
 
+## Returns the layer of the scene; null if it has none.
 func _get_layer() -> TileMapLayer:
-	return EditorInterface.get_edited_scene_root().get_node("Ground")
+	return EditorInterface.get_edited_scene_root().get_node_or_null("Ground")
 
 
 ## Waits until all is answered, and prints what is shown.
 func _answered(step: String) -> void:
-	for frame: int in WAIT_FRAMES:
-		await _tree.process_frame
-		if _preview.call("is_settled"):
-			break
+	await _wait_for(func() -> bool: return _preview.call("is_settled"))
 	# What follows an answer, such as what would open a way.
 	await _wait(20)
 	var answer: RefCounted = _preview.call("get_answer")
@@ -102,11 +116,17 @@ func _answered(step: String) -> void:
 			var inner: Vector2i = layout.call("to_inner", cell)
 			shown["ends"].append([inner.x, inner.y])
 	if answer != null:
-		for name: String in ["status", "cost", "version", "cells", "openings", "expanded"]:
+		for name: String in ["status", "cost", "cells", "openings", "expanded", "truncated"]:
 			shown[name] = answer.get(name)
+		shown["side"] = str(answer.get("side"))
+		shown["area"] = str(answer.get("area"))
 		shown["nearest"] = str(answer.get("nearest"))
 	shown["tiles"] = []
-	for cell: Vector2i in _get_layer().get_used_cells():
+	shown["was_coarse"] = _was_coarse
+	var used: Array[Vector2i] = []
+	if _get_layer() != null:
+		used = _get_layer().get_used_cells()
+	for cell: Vector2i in used:
 		var tile: int = _get_layer().get_cell_atlas_coords(cell).x
 		var inner: Vector2i = layout.call("to_inner", cell)
 		shown["tiles"].append([inner.x, inner.y, 255 if tile == SOLID.x else tile >> 1])
@@ -118,12 +138,22 @@ func _answered(step: String) -> void:
 ## Takes a marker by the mouse and lets it go over a cell.
 func _drag(is_goal: bool, cell: Vector2i) -> void:
 	var from: Vector2 = _take(is_goal)
+	_was_coarse = false
+	var requests: Array = _preview.get("_requests")
+	var request: RefCounted = requests[0]
+	request.connect(&"answered", _note_coarse)
 	await _wait(2)
 	for step: int in range(1, 11):
 		_push_motion(from.lerp(_at(cell), step / 10.0))
-		await _wait(2)
+		await _wait_for(func() -> bool: return request.call("is_idle"))
+	request.disconnect(&"answered", _note_coarse)
 	_push_button(_at(cell), false)
 	await _wait(10)
+
+
+func _note_coarse() -> void:
+	var answer: RefCounted = _preview.call("get_answer")
+	_was_coarse = _was_coarse or answer.get("is_coarse")
 
 
 ## Takes a marker; returns where it is.
@@ -139,8 +169,10 @@ func _take(is_goal: bool) -> Vector2:
 func _at(cell: Vector2i) -> Vector2:
 	var canvas: Control = _preview.get("canvas")
 	var view: Transform2D = EditorInterface.get_editor_viewport_2d().global_canvas_transform
-	var layer: TileMapLayer = _get_layer()
-	return canvas.get_global_transform() * (view * layer.to_global(layer.map_to_local(cell)))
+	var map: RefCounted = _preview.call("get_map")
+	var inner: Vector2i = (map.get("layout") as RefCounted).call("to_inner", cell)
+	var to_scene: Transform2D = map.call("get_transform")
+	return canvas.get_global_transform() * (view * to_scene * Vector2(inner))
 
 
 func _push_button(point: Vector2, is_pressed: bool) -> void:
@@ -209,7 +241,7 @@ func _change_pairs() -> void:
 	await _answered("not added")
 	await _press(KEY_Z, true)
 	await _answered("added again")
-	EditorInterface.save_scene()
+	EditorInterface.save_scene_as("res://level.tscn", false)
 	await _wait(5)
 	EditorInterface.reload_scene_from_path("res://level.tscn")
 	await _wait(10)
@@ -248,17 +280,21 @@ func _choose_options() -> void:
 	await _answered("options")
 	for option: Array in OPTIONS:
 		var member: String = option[0]
-		var control: Control = (_preview.get("dock") as Control).get(member)
-		if control is OptionButton:
-			var index: int = option[1]
-			(control as OptionButton).select(index)
-			(control as OptionButton).item_selected.emit(index)
-		else:
-			(control as SpinBox).value = option[1]
+		var value: float = option[1]
 		var step: String = option[2]
+		_choose(member, value)
 		await _wait(2)
 		await _answered(step)
 	await _press(KEY_Z)
+
+
+func _choose(member: String, value: float) -> void:
+	var control: Control = (_preview.get("dock") as Control).get(member)
+	if control is OptionButton:
+		(control as OptionButton).select(int(value))
+		(control as OptionButton).item_selected.emit(int(value))
+	else:
+		(control as SpinBox).value = value
 
 
 ## A stacked isometric layer, whose cells are not numbered as the sidecar counts them.
@@ -267,9 +303,24 @@ func _look_at_diamonds() -> void:
 	await _answered("diamonds")
 	await _drag(true, Vector2i(3, 12))
 	await _answered("diamonds dragged")
-	_set_tiles([Vector2i(2, 6), Vector2i(3, 6), Vector2i(2, 7), Vector2i(3, 7)], SOLID)
+	var wall: Array[Vector2i] = []
+	for x: int in 5:
+		wall.append_array([Vector2i(x, 7), Vector2i(x, 8)])
+	_set_tiles(wall, SOLID)
 	await _wait(5)
 	await _answered("diamonds painted")
+
+
+## A search too long for a drag, drawn by the order of its cells.
+func _search_far() -> void:
+	await _open("large")
+	_choose("_algorithm", 1)
+	_choose("_search_layer", 1)
+	await _answered("far")
+	await _drag(true, Vector2i(210, 140))
+	await _answered("far dragged")
+	_choose("_algorithm", 0)
+	_choose("_search_layer", 0)
 
 
 ## The connection breaks, and a tile is painted before it is taken up again.
@@ -278,11 +329,8 @@ func _break_connection() -> void:
 	var link: RefCounted = supply.get("_link")
 	(link.get("_transport") as RefCounted).call("close")
 	# The state of a link that is ready.
-	for frame: int in WAIT_FRAMES:
-		if link.get("state") != 3:
-			break
-		await _tree.process_frame
-	_set_tiles([Vector2i(8, 3)], SOLID)
+	await _wait_for(func() -> bool: return link.get("state") != 3)
+	_set_tiles([Vector2i(8, 10)], SOLID)
 	await _wait(1)
 	print("PROBE broken %s" % [link.get("state") != 3])
 	await _wait(5)
@@ -301,11 +349,11 @@ func _lose_sidecar() -> void:
 		await _wait(2)
 	_push_motion(_at(Vector2i(11, 5)))
 	_push_button(_at(Vector2i(11, 5)), false)
-	for frame: int in WAIT_FRAMES:
-		var now: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(_connection_file))
-		if now["pid"] != fields["pid"] and _preview.call("is_settled"):
-			break
-		await _tree.process_frame
+	await _wait_for(
+		func() -> bool:
+			var now: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(_connection_file))
+			return now["pid"] != fields["pid"] and _preview.call("is_settled")
+	)
 	await _wait(5)
 	await _answered("restarted")
 

@@ -128,6 +128,8 @@ func _is_current() -> bool:
 	if _world == null or _is_due:
 		return false
 	_is_due = _link.state != SidecarLink.State.READY
+	if _is_due:
+		_leave()
 	return not _is_due
 
 
