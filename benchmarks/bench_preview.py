@@ -2,8 +2,9 @@
 
 One editor with a map of 512 x 512 cells: frames a second without and with the preview, answers
 drawn a second while a marker is dragged, with the path alone and with what the search did, and how
-soon the path of an edited map is there. Where ``DISPLAY`` names one, the editor is drawn into a
-window; else it runs without a renderer.
+soon the path of an edited map is there. ``--window`` says how large the editor's window is. It is
+drawn on the display that ``DISPLAY`` names, else on a virtual one where there is Xvfb, else not at
+all.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,7 @@ import dev
 from benchmarks.rows import Row, print_rows, say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PROBE = Path(__file__).parent / "godot" / "preview_probe"
@@ -56,8 +58,28 @@ def make_project(folder: Path) -> None:
     program.chmod(0o755)
 
 
-def run_editor(program: Path, quick: bool) -> dict[str, float]:
-    """What the probe measured, by name."""
+@contextmanager
+def display(window: str) -> Iterator[str]:
+    """The name of a display to draw on; empty if there is none."""
+    name = os.environ.get("DISPLAY", "")
+    if name or shutil.which("Xvfb") is None:
+        yield name
+        return
+    # It chooses a free number and writes it down once it can be used.
+    reading, writing = os.pipe()
+    command = ["Xvfb", "-displayfd", str(writing), "-screen", "0", f"{window}x24"]
+    running = subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL)
+    os.close(writing)
+    try:
+        with os.fdopen(reading) as told:
+            yield f":{told.readline().strip()}"
+    finally:
+        running.terminate()
+        running.wait()
+
+
+def run_editor(program: Path, quick: bool, window: str, shown: str) -> dict[str, float]:
+    """What the probe measured, by name, on a display or none."""
     subprocess.run([sys.executable, "-m", "navserver", "warmup"], cwd=CHECKOUT, check=True,
                    stdout=subprocess.DEVNULL)  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="navserver-preview-") as parent:
@@ -65,9 +87,9 @@ def run_editor(program: Path, quick: bool) -> dict[str, float]:
         make_project(folder)
         results = folder / "results.json"
         command = [str(program), "--path", str(folder)]
-        if os.environ.get("DISPLAY"):
+        if shown:
             command += ["--rendering-driver", "opengl3", "--audio-driver", "Dummy"]
-            command += ["--resolution", "1024x640"]
+            command += ["--resolution", window]
         else:
             command.append("--headless")
         told: dict[str, Any] = {
@@ -86,7 +108,12 @@ def run_editor(program: Path, quick: bool) -> dict[str, float]:
         done = subprocess.run(
             [*command, "-e"],
             check=False,
-            env={**os.environ, "PROBE_RESULTS": str(results), "PROBE_QUICK": "1" * quick},
+            env={
+                **os.environ,
+                "DISPLAY": shown,
+                "PROBE_RESULTS": str(results),
+                "PROBE_QUICK": "1" * quick,
+            },
             **told,
         )
         if not results.exists():
@@ -98,7 +125,8 @@ def rows_of(metrics: dict[str, float]) -> list[Row]:
     """The metrics as rows."""
     rows = []
     for name, value in metrics.items():
-        unit = next((unit for unit in ("ms", "per_s") if name.endswith(f"_{unit}")), "")
+        units = ("ms", "per_s", "pixels")
+        unit = next((unit for unit in units if name.endswith(f"_{unit}")), "")
         case = name.split("_")[0]
         rows.append(Row(case, "editor", name.removeprefix(f"{case}_"), value, unit))
     return rows
@@ -109,13 +137,16 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench_preview", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter trials, rougher figures")
     parser.add_argument("--json", action="store_true", help="print rows as JSON")
+    parser.add_argument("--window", default="1024x700", metavar="WIDTHxHEIGHT",
+                        help="size of the editor's window (default: %(default)s)")  # fmt: skip
     options = parser.parse_args(arguments)
     search = dev.find_godot()
     if search.path is None:
         say("no Godot: run `python3 dev.py godot`, or set GODOT")
         return 1
-    drawn = "drawn" if os.environ.get("DISPLAY") else "without a renderer"
-    rows = rows_of(run_editor(search.path, options.quick))
+    with display(options.window) as shown:
+        rows = rows_of(run_editor(search.path, options.quick, options.window, shown))
+    drawn = f"drawn into {options.window} pixels" if shown else "without a renderer"
     title = f"The path preview on 512 x 512 cells, one in five solid, {drawn}"
     print_rows(f"{title}{', quick' * options.quick}", rows, options.json)
     return 0

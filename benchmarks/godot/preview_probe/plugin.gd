@@ -8,6 +8,7 @@ extends EditorPlugin
 const SIDE: int = 512
 const SOLID: Vector2i = Vector2i(1, 0)
 const SCENE: String = "res://level.tscn"
+const LAYERS: PackedStringArray = ["path", "order", "costs"]
 
 var _preview: Node = null
 var _seconds: float = 4.0
@@ -31,26 +32,42 @@ func _run() -> void:
 	_preview = get_tree().root.find_child("NavserverPreview", true, false)
 	var results: Dictionary[String, float] = {}
 	results["idle_frames_per_s"] = await _count_frames()
-	results["redrawn_frames_per_s"] = await _count_frames(true)
+	var redrawn: float = await _count_frames(true)
 	_preview.call("set_shown", true)
 	await _settle()
 	# As much of the map as there is.
 	var view: SubViewport = EditorInterface.get_editor_viewport_2d()
 	results["shown_frames_per_s"] = await _count_frames()
-	var dock: Node = _preview.get("dock")
-	for layer: int in 3:
-		var options: OptionButton = dock.get("_search_layer")
-		options.select(layer)
-		dock.emit_signal("layers_changed")
+	for layer: int in LAYERS.size():
+		_choose_layer(layer)
 		await _settle()
-		var name: String = ["path", "order", "costs"][layer]
-		results.merge(await _drag(name))
-	results["view_width"] = view.size.x
+		results.merge(await _drag(LAYERS[layer]))
+	results["view_width_pixels"] = view.size.x
+	results["view_height_pixels"] = view.size.y
+	_choose_layer(0)
+	await _settle()
 	results.merge(await _time_edits())
+	results.merge(await _time_strokes())
+	_preview.call("set_shown", false)
+	await _wait(30)
+	# Before and after, as what else the machine does may have changed.
+	redrawn = (redrawn + await _count_frames(true)) / 2.0
+	results["redrawn_frames_per_s"] = redrawn
+	for name: String in LAYERS:
+		var frames: float = results["drag_%s_frames_per_s" % name]
+		results["drag_%s_rate_of_redrawn" % name] = frames / redrawn
+		results["drag_%s_share_ms" % name] = 1000.0 / frames - 1000.0 / redrawn
 	var file: FileAccess = FileAccess.open(OS.get_environment("PROBE_RESULTS"), FileAccess.WRITE)
 	file.store_string(JSON.stringify(results))
 	file.close()
 	get_tree().quit()
+
+
+func _choose_layer(layer: int) -> void:
+	var dock: Node = _preview.get("dock")
+	var options: OptionButton = dock.get("_search_layer")
+	options.select(layer)
+	dock.emit_signal("layers_changed")
 
 
 func _make_scene() -> void:
@@ -152,8 +169,38 @@ func _time_edits() -> Dictionary[String, float]:
 			await get_tree().process_frame
 		times.append((Time.get_ticks_usec() - begin) / 1000.0)
 		await _wait(20)
+	return _sum_up("edit", times)
+
+
+## Paints single tiles with the brush; milliseconds until the path of the new map is known.
+func _time_strokes() -> Dictionary[String, float]:
+	var layer: TileMapLayer = EditorInterface.get_edited_scene_root().get_node("Ground")
+	var canvas: Control = _preview.get("canvas")
+	EditorInterface.get_selection().clear()
+	EditorInterface.get_selection().add_node(layer)
+	await _wait(30)
+	var times: PackedFloat64Array = PackedFloat64Array()
+	for index: int in _edits:
+		var before: RefCounted = _preview.call("get_answer")
+		var cell: Vector2i = Vector2i(200 + index, 240)
+		var point: Vector2 = layer.to_global(layer.map_to_local(cell))
+		var old: Vector2i = layer.get_cell_atlas_coords(cell)
+		var begin: int = Time.get_ticks_usec()
+		canvas.emit_signal("stroked", point, true, false)
+		layer.set_cell(cell, 0, Vector2i.ZERO if old == SOLID else SOLID)
+		while _preview.call("get_answer") == before:
+			await get_tree().process_frame
+		times.append((Time.get_ticks_usec() - begin) / 1000.0)
+		canvas.emit_signal("stroked", point, false, true)
+		await _wait(20)
+	EditorInterface.get_selection().clear()
+	await _wait(30)
+	return _sum_up("stroke", times)
+
+
+func _sum_up(name: String, times: PackedFloat64Array) -> Dictionary[String, float]:
 	times.sort()
 	return {
-		"edit_p50_ms": times[floori(times.size() / 2.0)],
-		"edit_max_ms": times[-1],
+		"%s_p50_ms" % name: times[floori(times.size() / 2.0)],
+		"%s_max_ms" % name: times[-1],
 	}
