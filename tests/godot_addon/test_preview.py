@@ -132,7 +132,7 @@ def shown(
         lines = running.lines
     assert not [line for line in lines if "ERROR" in line or "leaked" in line], lines
     assert "PROBE gone true" in lines
-    assert "PROBE broken true" in lines
+    assert "PROBE broken false" in lines
     case = project.folder / "case.json"
     assert main(["path", "--case", str(case), "--json"]) == 0
     told = [json.loads(line[6:]) for line in lines if line.startswith("PROBE {")]

@@ -13,6 +13,8 @@ const LAYERS: PackedStringArray = ["path", "order", "costs"]
 var _preview: Node = null
 var _seconds: float = 4.0
 var _edits: int = 20
+# Milliseconds of processors that a frame took when frames were last counted.
+var _cpu_a_frame: float = 0.0
 
 
 func _enter_tree() -> void:
@@ -33,6 +35,7 @@ func _run() -> void:
 	var results: Dictionary[String, float] = {}
 	results["idle_frames_per_s"] = await _count_frames()
 	var redrawn: float = await _count_frames(true)
+	var redrawn_cpu: float = _cpu_a_frame
 	_preview.call("set_shown", true)
 	await _settle()
 	# As much of the map as there is.
@@ -52,11 +55,14 @@ func _run() -> void:
 	await _wait(30)
 	# Before and after, as what else the machine does may have changed.
 	redrawn = (redrawn + await _count_frames(true)) / 2.0
+	redrawn_cpu = (redrawn_cpu + _cpu_a_frame) / 2.0
 	results["redrawn_frames_per_s"] = redrawn
+	results["redrawn_cpu_ms"] = redrawn_cpu
 	for name: String in LAYERS:
 		var frames: float = results["drag_%s_frames_per_s" % name]
 		results["drag_%s_rate_of_redrawn" % name] = frames / redrawn
 		results["drag_%s_share_ms" % name] = 1000.0 / frames - 1000.0 / redrawn
+		results["drag_%s_share_cpu_ms" % name] = results["drag_%s_cpu_ms" % name] - redrawn_cpu
 	var file: FileAccess = FileAccess.open(OS.get_environment("PROBE_RESULTS"), FileAccess.WRITE)
 	file.store_string(JSON.stringify(results))
 	file.close()
@@ -107,13 +113,26 @@ func _settle() -> void:
 ## Frames a second, also of an editor that redraws its canvas in each of them.
 func _count_frames(is_redrawn: bool = false) -> float:
 	var begin: int = Time.get_ticks_usec()
+	var cpu: float = _get_cpu_msec()
 	var frames: int = 0
 	while Time.get_ticks_usec() - begin < _seconds * 1e6:
 		if is_redrawn:
 			update_overlays()
 		await get_tree().process_frame
 		frames += 1
+	_cpu_a_frame = (_get_cpu_msec() - cpu) / frames
 	return frames * 1e6 / (Time.get_ticks_usec() - begin)
+
+
+## Returns how long the editor has used processors, renderer included, whatever else the machine
+## does meanwhile; 0 where the system does not tell.
+func _get_cpu_msec() -> float:
+	var stat: FileAccess = FileAccess.open("/proc/self/stat", FileAccess.READ)
+	if stat == null:
+		return 0.0
+	# A name in brackets comes first; of what follows it the 12th and 13th are hundredths.
+	var fields: PackedStringArray = stat.get_line().get_slice(") ", 1).split(" ")
+	return 10.0 * (fields[11].to_float() + fields[12].to_float())
 
 
 ## Drags the goal; how often a new answer was drawn in a second.
@@ -125,6 +144,7 @@ func _drag(name: String) -> Dictionary[String, float]:
 	var expanded: float = 0.0
 	var frames: int = 0
 	var used: int = 0
+	var cpu: float = _get_cpu_msec()
 	while Time.get_ticks_usec() - begin < _seconds * 1e6:
 		var turn: float = frames * 0.02
 		var cell: Vector2i = Vector2i(256 + int(200 * cos(turn)), 256 + int(200 * sin(turn)))
@@ -140,12 +160,14 @@ func _drag(name: String) -> Dictionary[String, float]:
 			answers += 1
 			expanded += answer.get("expanded")
 	var passed: float = (Time.get_ticks_usec() - begin) / 1e6
+	cpu = _get_cpu_msec() - cpu
 	canvas.emit_signal("marker_dropped", false)
 	await _settle()
 	return {
 		"drag_%s_answers_per_s" % name: answers / passed,
 		"drag_%s_frames_per_s" % name: frames / passed,
 		"drag_%s_script_ms" % name: used / 1000.0 / frames,
+		"drag_%s_cpu_ms" % name: cpu / frames,
 		"drag_%s_expanded_mean" % name: expanded / maxi(answers, 1),
 	}
 

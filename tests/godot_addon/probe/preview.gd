@@ -327,12 +327,11 @@ func _search_far() -> void:
 func _break_connection() -> void:
 	var supply: RefCounted = _preview.get("_supply")
 	var link: RefCounted = supply.get("_link")
-	(link.get("_transport") as RefCounted).call("close")
-	# The state of a link that is ready.
-	await _wait_for(func() -> bool: return link.get("state") != 3)
+	link.call("_take_break", "broken on purpose", false)
 	_set_tiles([Vector2i(8, 10)], SOLID)
-	await _wait(1)
-	print("PROBE broken %s" % [link.get("state") != 3])
+	# Before a frame in which the connection may come back.
+	_preview.call("_check")
+	print("PROBE broken %s" % [supply.get("is_there")])
 	await _wait(5)
 	await _answered("resumed")
 

@@ -65,6 +65,8 @@ var _rows: VBoxContainer = _box
 func _init() -> void:
 	name = "Path Preview"
 	horizontal_scroll_mode = ScrollContainer.SCROLL_MODE_DISABLED
+	# One that comes and goes would move what lies beside it.
+	vertical_scroll_mode = ScrollContainer.SCROLL_MODE_SHOW_ALWAYS
 	_box.size_flags_horizontal = Control.SIZE_EXPAND_FILL
 	add_child(_box)
 	_shown.text = "Path preview"
