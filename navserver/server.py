@@ -435,6 +435,8 @@ class _Held:
         self.nbytes = 0
         self.since = now
         """When it last took something."""
+        self.is_last = False
+        """Whether there is nothing but a goodbye: it waits for as long as the connection lasts."""
         self.retry_at = now
         self.delay = _FIRST_RETRY_SECONDS
 
@@ -457,8 +459,8 @@ class _Post:
 
     @property
     def is_holding(self) -> bool:
-        """Whether some client has not taken everything."""
-        return bool(self._held)
+        """Whether some client has not taken everything, beside goodbyes."""
+        return not all(held.is_last for held in self._held.values())
 
     @property
     def retry_at(self) -> float:
@@ -475,7 +477,7 @@ class _Post:
             held = self._held.get(connection)
             if held is None and not self._has_sent(connection, frames):
                 held = self._held[connection] = _Held(self._clock())
-            if held is not None:
+            if held is not None and not held.is_last:
                 held.messages.append(frames)
                 held.nbytes += sum(map(len, frames))
         if self._held:
@@ -494,12 +496,24 @@ class _Post:
                 held.delay = _FIRST_RETRY_SECONDS
             if not held.messages:
                 del self._held[connection]
+            elif held.is_last:
+                continue
             elif now - held.since > _NOT_READING_SECONDS or held.nbytes > _MOST_BYTES_HELD:
                 self._logbook.note(
                     "warning", "client_not_reading", messages=len(held.messages), bytes=held.nbytes
                 )
-                del self._held[connection]
-                self._sessions.not_reading(connection)
+                self._give_up(connection)
+
+    def _give_up(self, connection: Any) -> None:
+        """Drop what a client does not take, but tell it so once it reads again."""
+        del self._held[connection]
+        if self._sessions.not_reading(connection):
+            outbox = self._sessions.messages_to_send()
+            _, goodbye = outbox.pop()
+            if not self._has_sent(connection, goodbye):
+                last = self._held[connection] = _Held(self._clock())
+                last.messages.append(goodbye)
+                last.is_last = True
 
     def _has_sent(self, connection: Any, frames: list[Any]) -> bool:
         """Send a message; False if the client has no room for it."""

@@ -149,6 +149,7 @@ def test_a_client_that_does_not_read_is_cut_and_nobody_else_is(
         with raw_dealer(running.info.port, running.info.token, RCVHWM=1, RCVBUF=4096) as dealer:
             dealer.send_multipart(encode_request("hello", 1, {"session": "deaf", "protocol": 1}))
             dealer.recv_multipart()
+            gone = dealer.get_monitor_socket(zmq.EVENT_DISCONNECTED)
             question = flow_field("w", [(0, 0)], costs=True)
             for number in range(2, 300):
                 dealer.send_multipart(
@@ -157,6 +158,16 @@ def test_a_client_that_does_not_read_is_cut_and_nobody_else_is(
             running.wait_for("client_not_reading")
             running.wait_for("session_ended")
             assert other.ask(find_path("w", (0, 0), (9, 9))).found
+            # Once it reads again it hears why, unless it has missed so many heartbeats as well that
+            # its connection has ended.
+            told: list[Any] = []
+            for _ in range(600):
+                if "not_reading" in told or gone.poll(0):
+                    break
+                if dealer.poll(100):
+                    told.append(decode_message(dealer.recv_multipart())[0].get("reason"))
+            assert told[-1:] == ["not_reading"] or gone.poll(0)
+            dealer.disable_monitor()
         (ended,) = running.logged("session_ended")
         assert (ended["session"], ended["cause"]) == ("deaf", "not_reading")
         assert other.ask(find_path("w", (0, 0), (9, 9))).found

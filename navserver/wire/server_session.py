@@ -235,17 +235,26 @@ class ServerSessions:
             session.connection = None
             session.touched = now
 
-    def not_reading(self, connection: Connection) -> None:
+    def not_reading(self, connection: Connection) -> bool:
         """End the session of a client that has not taken what was sent to it for too long.
 
         Parameters
         ----------
         connection : hashable
             Which; one without a session is passed over.
+
+        Returns
+        -------
+        bool
+            Whether it had one: the goodbye that tells of its end is to be sent then.
         """
         session = self._by_connection.get(connection)
-        if session is not None:
-            self._end(session, ServerCause.NOT_READING)
+        if session is None:
+            return False
+        fields = {"reason": "not_reading", "remedy": "read what comes, and begin a new session"}
+        self.push(session, "goodbye", fields)
+        self._end(session, ServerCause.NOT_READING)
+        return True
 
     def tick(self, now: float) -> None:
         """Notice what has not happened: call it about once a second.

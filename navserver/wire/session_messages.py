@@ -129,11 +129,12 @@ SHUTDOWN = Message(
 
 GOODBYE = Event(
     "goodbye",
-    "The server ends the connection: it is shutting down, or another connection has taken the "
-    "session over. Nothing comes after it.",
+    "The server ends the session on this connection: it is shutting down, another connection has "
+    "taken the session over, or the client has read nothing for 10 s and its session is gone. "
+    "Nothing comes after it.",
     Part(
         (
-            choice("reason", ("shutdown", "replaced"), "why"),
+            choice("reason", ("shutdown", "replaced", "not_reading"), "why"),
             text("remedy", "what to do"),
         ),
         (),

@@ -99,6 +99,30 @@ def test_the_space_of_positions_is_chosen(yard: Direct) -> None:
     assert len(yard.ask(view_movers("w", area=(71, 23, 73, 25))).handles) == 0
 
 
+def test_orders_find_ways_for_the_profile_and_size_of_each(yard: Direct) -> None:
+    # A wall with a ford of one cell, a gate of one, and a gate of two.
+    yard.ask(edit_world("w", position=(12, 0), size=(1, 16), class_ids=255))
+    yard.ask(edit_world("w", cells=[(12, 8)], class_ids=7))
+    yard.ask(edit_world("w", cells=[(12, 3), (12, 13), (12, 14)], class_ids=0))
+    dry = np.ones(256)
+    dry[[7, 255]] = np.inf
+    yard.ask(set_profile("w", "dry", dry))
+    swimmer = add(yard, (6, 8))
+    walker = add(yard, (6, 7), movement={"profile": "dry"})
+    wide = add(yard, (6, 9), movement={"profile": "dry", "size": 2})
+    units = np.concatenate([swimmer, walker, wide])
+    yard.ask(order_movers("w", units, (20, 8)))
+    crossed: dict[int, float] = {}
+    for _ in range(200):
+        view = yard.ask(step_movers("w", 0.05, columns=["handles", "positions"])).view
+        for handle, (x, y) in zip(view.handles.tolist(), view.positions.tolist(), strict=True):
+            if 11.5 <= x < 12.5:
+                crossed[handle] = round(y)
+        if len(crossed) == 3:
+            break
+    assert [crossed[unit] for unit in units.tolist()] == [8, 3, 13]
+
+
 def test_steered_movers_tell_their_velocities_in_the_same_batch(yard: Direct) -> None:
     units = add(yard, (1, 1), (1, 5))
     yard.ask(remove_movers("w", units[1:]))

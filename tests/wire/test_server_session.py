@@ -378,14 +378,17 @@ def test_a_client_that_does_not_read_is_ended(peer: Peer) -> None:
     session = peer.opened()
     path(peer, 2)
     peer.asked()
-    peer.sessions.not_reading(1)
+    assert peer.sessions.not_reading(1)
+    ((connection, goodbye),) = peer.sent()
+    assert (connection, goodbye["type"], goodbye["reason"]) == (1, "goodbye", "not_reading")
     assert peer.events() == [Ended(session, ServerCause.NOT_READING)]
     peer.sessions.reply(session, 2, FOUND)
     assert not peer.sent()
     path(peer, 3)
     ((_, header),) = peer.sent()
     assert header["code"] == "no_session"
-    peer.sessions.not_reading(1)
+    assert not peer.sessions.not_reading(1)
+    assert not peer.sent()
 
 
 def test_the_end_is_told(peer: Peer) -> None:

@@ -232,7 +232,8 @@ func _take_events() -> void:
 			Session.Event.PUSHED:
 				_take_pushed(_session.message)
 			Session.Event.LEFT:
-				_take_break("the sidecar ended", false)
+				var is_over: bool = _session.message.get_text("reason") == "shutdown"
+				_take_break("the sidecar ended%s" % ("" if is_over else " the session"), false)
 			Session.Event.CLOSED:
 				_give_up(_session.reason)
 
