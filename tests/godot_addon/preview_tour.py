@@ -3,8 +3,9 @@
 ``python -m tests.godot_addon.preview_tour [FOLDER]``: a real editor opens the demo under a virtual
 display; markers are dragged, a wall is painted with the tile brush and undone, layers are switched,
 the search is played back, pairs are added and removed, a case file is saved by the dialog and
-replayed. After each step what the editor shows is written to FOLDER (default: docs/images/preview)
-as a small PNG; what must hold is checked on the way. Needs Xvfb, xdotool and Pillow.
+replayed. After each step what the editor shows is written to FOLDER (default: a new one) as a small
+PNG; what must hold is checked on the way. The pictures of docs/images/preview are some of them.
+Needs Xvfb, xdotool and Pillow.
 """
 
 from __future__ import annotations
@@ -285,7 +286,7 @@ def tour(screen: Screen) -> None:
 
 def main(arguments: list[str]) -> int:
     """Take the pictures; 1 if something to take them with is missing."""
-    folder = Path(arguments[0]) if arguments else CHECKOUT / "docs" / "images" / "preview"
+    folder = Path(arguments[0] if arguments else tempfile.mkdtemp(prefix="navserver-pictures-"))
     program = dev.find_godot().path
     missing = [name for name in ("Xvfb", "xdotool") if shutil.which(name) is None]
     if program is None or missing:
