@@ -85,7 +85,7 @@ def _run_file(file: Path) -> Any:
 
 def _told(error: BaseException, what: str) -> str:
     """Return the error in one line, with the place in the user's file."""
-    if isinstance(error, SyntaxError):
+    if isinstance(error, SyntaxError) and error.filename is not None:
         return f"{what}: {error.filename}:{error.lineno}: {error.msg}; correct it there"
     frames = traceback.extract_tb(error.__traceback__)
     ours = str(Path(__file__).parent)

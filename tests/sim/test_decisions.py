@@ -118,6 +118,9 @@ def test_files_that_cannot_be_run(tmp_path: Path) -> None:
     file.write_text("import math\n\nmath.sqrt(-1)\n")
     with pytest.raises(BehaviorError, match=r"broken\.py:3: ValueError"):
         load_behavior(str(file))
+    file.write_bytes(b"\0")
+    with pytest.raises(BehaviorError, match=r"broken\.py cannot be run: \w+: .* null bytes"):
+        load_behavior(str(file))
     file.write_text("Own = 3\n")
     with pytest.raises(InputError, match="the file has no class that has a method decide"):
         load_behavior(str(file))
