@@ -97,9 +97,9 @@ class Chase:
     """
 
     def __init__(self, kind: Kind, prey: float = 0.1, interval: float = 1.0) -> None:
-        if not 0 < prey < 1:
+        if not 0 < _checked("prey", prey) < 1:
             raise InputError("prey", prey, "is not a share", "give a number between 0 and 1")
-        if not interval > 0:
+        if not _checked("interval", interval) > 0:
             raise InputError("interval", interval, "is not above 0", "give seconds")
         self._kind = kind
         self._prey = max(int(len(kind.spawns) * prey), 1)
@@ -141,11 +141,17 @@ def _nearest(cells: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.
     return nearest
 
 
+def _checked(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InputError(name, value, "is not a number", "give one")
+    return value
+
+
 class _Rest:
     """Who has not walked for a while."""
 
     def __init__(self, count: int, pause: float) -> None:
-        if not pause >= 0:
+        if not _checked("pause", pause) >= 0:
             raise InputError("pause", pause, "is not 0 or more", "give seconds")
         self._pause = pause
         self._since = np.full(count, -np.inf)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -18,6 +19,8 @@ from navserver.sim.bots import Behavior, BehaviorError, Kind, Observation
 from navserver.status import InputError
 
 __all__ = ["ask_behavior", "load_behavior", "make_behavior"]
+
+_GIVEN_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 # No map has cells beyond it.
 _FARTHEST = 2.0**31
@@ -120,6 +123,7 @@ def make_behavior(name: str, kind: Kind, options: Mapping[str, Any]) -> Behavior
         If its class raises.
     """
     made = load_behavior(name)
+    _check_options(made, options)
     try:
         return made(kind, **options)
     except InputError as error:
@@ -128,6 +132,22 @@ def make_behavior(name: str, kind: Kind, options: Mapping[str, Any]) -> Behavior
         ) from None
     except (Exception, SystemExit) as error:
         raise BehaviorError(_told(error, f"behavior {name} of {kind.name}")) from error
+
+
+def _check_options(made: Callable[..., Behavior], options: Mapping[str, Any]) -> None:
+    """Refuse options that a class does not take."""
+    try:
+        parameters = [*inspect.signature(made).parameters.values()][1:]
+    except (TypeError, ValueError):
+        return
+    kinds = {parameter.kind for parameter in parameters}
+    if inspect.Parameter.VAR_KEYWORD in kinds:
+        return
+    known = [p.name for p in parameters if p.kind in _GIVEN_BY_NAME]
+    for option, value in options.items():
+        if option not in known:
+            remedy = f"use {', '.join(known)}" if known else "this behaviour takes none"
+            raise InputError(f"options.{option}", value, "is an unknown option", remedy)
 
 
 def ask_behavior(

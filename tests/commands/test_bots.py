@@ -283,6 +283,7 @@ def test_sidecars_that_are_not_there(
         ("goals = [2, 1, 2, 1]", "few.toml:5: bots[0].goals: [(2, 1, 2, 1)] have no free cell"),
         ("behavior = 'swim'", "few.toml:5: bots[0].behavior: 'swim' is unknown"),
         ("options = { pause = -1 }", "few.toml:5: bots[0].options.pause: -1 is not 0 or more"),
+        ("options = { speed = 1 }", "few.toml:5: bots[0].options.speed: 1 is an unknown option"),
         ("class_costs = { 0 = inf }", "few.toml:4: bots[0].count: 3 are more bots"),
         ("[[edits]]\narea=[9,9,1,1]\ntick=1\nclass=1", "few.toml:6: edits[0].area[0]: (9, 9)"),
     ],

@@ -18,6 +18,9 @@ from tests.sim.crowds import GRID, LEFT, kind_of, seen
         ("wander", {"pause": float("nan")}, "options.pause: nan"),
         ("chase", {"prey": 0}, "options.prey: 0"),
         ("chase", {"interval": 0}, "options.interval: 0"),
+        ("wander", {"pause": "x"}, "options.pause: 'x' is not a number"),
+        ("commute", {"pause": True}, "options.pause: True is not a number"),
+        ("chase", {"prey": []}, "options.prey: [] is not a number"),
         ("swim", {}, "behavior: 'swim' is unknown; use wander"),
         ("none.py", {}, "is not a file"),
     ],
@@ -28,9 +31,20 @@ def test_bad_options(name: str, options: dict[str, Any], words: str) -> None:
     assert words in str(caught.value)
 
 
-def test_unknown_options_are_told() -> None:
-    with pytest.raises(BehaviorError, match="unexpected keyword argument 'speed'"):
+def test_unknown_options_are_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"options\.speed: 1 is an unknown option; use pause"):
         make_behavior("wander", kind_of([LEFT]), {"speed": 1})
+    own = of_user(tmp_path, "return None")
+    with pytest.raises(InputError, match="this behaviour takes none"):
+        make_behavior(own, kind_of([LEFT]), {"speed": 1})
+    any_ = of_user(
+        tmp_path,
+        "return None",
+        more="class Any:\n    def __init__(self, kind, **rest): self.rest = rest\n"
+        "    def decide(self, bots): return None\n",
+    )
+    made = make_behavior(f"{any_}:Any", kind_of([LEFT]), {"speed": 1})
+    assert made.rest == {"speed": 1}  # type: ignore[attr-defined]
 
 
 def of_user(tmp_path: Path, decide: str, *, more: str = "") -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -164,11 +165,22 @@ def test_progress_ends_with_all_ticks() -> None:
     ("kind", "error"),
     [
         (BotKind("a", 1, "none.py"), InputError),
-        (BotKind("a", 1, "wander", options={"pauses": 1}), BehaviorError),
+        (BotKind("a", 1, "wander", options={"pauses": 1}), InputError),
+        (BotKind("a", 1, "OWN"), BehaviorError),
         (BotKind("a", 10**6), InputError),
     ],
 )
-def test_what_cannot_begin_is_refused(kind: BotKind, error: type[Exception]) -> None:
+def test_what_cannot_begin_is_refused(
+    kind: BotKind, error: type[Exception], tmp_path: Path
+) -> None:
+    if kind.behavior == "OWN":
+        own = tmp_path / "own.py"
+        own.write_text(
+            "class Own:\n"
+            "    def __init__(self, kind): raise RuntimeError\n"
+            "    def decide(self, bots): pass\n"
+        )
+        kind = replace(kind, behavior=str(own))
     with pytest.raises(error):
         run_scenario(Scenario((kind,)), ROOMS, local())
 
