@@ -4,7 +4,8 @@ extends SceneTree
 ## Usage: [code]godot --headless --path FOLDER -s res://tests/run_tests.gd -- ARGUMENTS[/code].
 ## Arguments are files, named without folder and ending, and KEY=VALUE for the tests. No file means
 ## all but those of the folder live, which need a peer that somebody else starts.
-## [code]only=METHOD[/code] runs one method.
+## [code]only=METHOD[/code] runs one method, [code]threads=off[/code] the addon as where there are no
+## threads.
 ## [br][br]
 ## The last line printed is [code]N passed, N failed[/code]; the exit code is 1 if any failed or
 ## none ran. Godot may go on for ever after an error in a script, so run it under a timeout.
@@ -38,6 +39,7 @@ func _run() -> void:
 			_parameters[argument.get_slice("=", 0)] = argument.substr(argument.find("=") + 1)
 		else:
 			names.append(argument)
+	ProjectSettings.set_setting("navserver/internal/threads", _parameters.get("threads") != "off")
 	for path: String in _find_files(names):
 		await _run_file(path)
 	print("%d passed, %d failed" % [_passed, _failed])

@@ -36,6 +36,24 @@ def test_live(addon_project: Project, tmp_path: Path, name: str) -> None:
     assert passed == count_tests(script)
 
 
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize(
+    "only",
+    [
+        "test_killed_under_load_every_request_is_answered_once",
+        pytest.param("", marks=pytest.mark.soak),
+    ],
+)
+def test_without_threads(addon_project: Project, tmp_path: Path, only: str) -> None:
+    script = ADDON_PROJECT / "tests" / "live" / "test_sidecar.gd"
+    count = 1 if only else script.read_text(encoding="utf-8").count("\nfunc test_")
+    file = tmp_path / "connection.json"
+    arguments = [f"file={file}", "threads=off", *([f"only={only}"] if only else [])]
+    with kept_running(file):
+        passed = addon_project.run_tests("test_sidecar", *arguments, timeout=600.0)
+    assert passed == count
+
+
 # What the tests' tiles are: ground, a wall, swamp, a fence beside the centre, water, a void; none.
 CLASSES = {".": 0, "#": 255, "~": 1, "-": 0, "w": 2, "%": 255, " ": 255}
 

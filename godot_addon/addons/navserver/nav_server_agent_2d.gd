@@ -38,6 +38,8 @@ const AgentBatch := preload("internal/agent_batch.gd")
 ## Internal: no part of what this class offers.
 const Avoider := preload("internal/avoider.gd")
 ## Internal: no part of what this class offers.
+const BatchRows := preload("internal/batch_rows.gd")
+## Internal: no part of what this class offers.
 const DebugDrawing := preload("internal/debug_drawing.gd")
 ## Internal: no part of what this class offers.
 const PathDrawing := preload("internal/path_drawing.gd")
@@ -145,15 +147,29 @@ var target_position: Vector2 = Vector2.ZERO:
 var velocity: Vector2 = Vector2.ZERO:
 	set = set_velocity
 
+# What an order to many touches first, side by side in memory.
+var _is_in_game: bool = false
+# Whether the connection has it among those that have yet to ask.
+var _is_queued: bool = false
+var _has_target: bool = false
+var _target_told: bool = false
+var _pending: bool = false
+var _watch: int = 0
 # Where it waits for an answer; null if it does not, or has yet to ask.
 var _batch: AgentBatch = null
 var _row: int = -1
-var _pending: bool = false
 # Where whoever debugs the game keeps the question; null if nobody does.
 var _note: RequestLog.Note = null
-var _watch: int = 0
+# The path that came last, still in the reply with those of others; null once it is unpacked. Many
+# come at once, and each is unpacked only when somebody asks for it.
+var _packed: BatchRows = null
+var _packed_row: int = -1
+# What walks; null in the editor, outside the tree, and where the parent is something else.
+var _body: Node2D = null
+var _followed: NavServerMap2D = null
 var _path: PackedVector2Array = PackedVector2Array()
 var _index: int = 0
+var _finish_told: bool = false
 # The answer; null with a path means that it is made of what follows when it is asked for.
 var _result: NavServerPathResult = null
 var _status: NavServerPathResult.Status = NavServerPathResult.Status.FAILED
@@ -161,27 +177,27 @@ var _source: NavServerPathResult.Source = NavServerPathResult.Source.NOTHING
 var _cost: float = INF
 var _length: float = INF
 var _version: int = 0
-var _has_target: bool = false
-var _target_told: bool = false
-var _finish_told: bool = false
-var _followed: NavServerMap2D = null
 # Null unless the path is drawn.
 var _drawing: PathDrawing = null
 var _avoider: Avoider = Avoider.new(self)
 
 
 func _enter_tree() -> void:
+	_is_in_game = not Engine.is_editor_hint()
+	_body = get_parent() as Node2D
 	_follow_debug()
 	# Once the whole scene is there.
 	_avoider.follow.call_deferred()
 
 
 func _exit_tree() -> void:
-	if not Engine.is_editor_hint():
+	if _is_in_game:
 		_drop_question()
 	_avoider.leave()
 	_drawing = null
+	_is_in_game = false
 	_follow_map(null)
+	_body = null
 
 
 func _get_configuration_warnings() -> PackedStringArray:
@@ -236,7 +252,8 @@ func set_velocity_forced(value: Vector2) -> void:
 func stop() -> void:
 	_drop_question()
 	_has_target = false
-	_path.clear()
+	_packed = null
+	_path = PackedVector2Array()
 	_result = null
 	_redraw()
 
@@ -244,6 +261,8 @@ func stop() -> void:
 ## Returns where to walk next, in global coordinates; to be called once a physics frame. It is the
 ## agent's own position while a path is on its way, and when there is none.
 func get_next_path_position() -> Vector2:
+	if _packed != null:
+		_unpack()
 	var here: Vector2 = _get_position()
 	if _pending or _path.is_empty() or _finish_told:
 		return here
@@ -264,6 +283,8 @@ func get_next_path_position() -> Vector2:
 func is_navigation_finished() -> bool:
 	if _pending:
 		return false
+	if _packed != null:
+		_unpack()
 	if not _finish_told and not _path.is_empty():
 		_advance(_get_position())
 	return _finish_told or _path.is_empty()
@@ -276,7 +297,9 @@ func is_target_reached() -> bool:
 
 ## Tells whether the path leads to the target.
 func is_target_reachable() -> bool:
-	return not _path.is_empty() and _status == NavServerPathResult.Status.FOUND
+	return (
+		not get_current_navigation_path().is_empty() and _status == NavServerPathResult.Status.FOUND
+	)
 
 
 ## Returns the distance to the target.
@@ -286,22 +309,27 @@ func distance_to_target() -> float:
 
 ## Returns the last point of the path; the agent's own position without one.
 func get_final_position() -> Vector2:
-	return _get_position() if _path.is_empty() else _path[-1]
+	var path: PackedVector2Array = get_current_navigation_path()
+	return _get_position() if path.is_empty() else path[-1]
 
 
 ## Returns the path in global coordinates.
 func get_current_navigation_path() -> PackedVector2Array:
+	if _packed != null:
+		_unpack()
 	return _path
 
 
 ## Returns the index of the point that is walked to.
 func get_current_navigation_path_index() -> int:
+	if _packed != null:
+		_unpack()
 	return _index
 
 
 ## Returns the answer that the path came with; null without one.
 func get_current_navigation_result() -> NavServerPathResult:
-	if _result == null and not _path.is_empty():
+	if _result == null and not get_current_navigation_path().is_empty():
 		_result = NavServerPathResult.of_number(_status)
 		_result.source = _source
 		_result.cost = _cost
@@ -314,25 +342,24 @@ func get_current_navigation_result() -> NavServerPathResult:
 
 
 func _get_position() -> Vector2:
-	var body: Node2D = get_parent() as Node2D
-	return Vector2.ZERO if body == null else body.global_position
+	return Vector2.ZERO if _body == null else _body.global_position
 
 
 func _ask() -> void:
-	if not enabled or Engine.is_editor_hint() or not is_inside_tree():
-		return
-	if not is_multiplayer_authority():
+	if not enabled or not _is_in_game:
 		return
 	if _batch != null:
 		# The newer question takes the place of this one by itself.
 		_batch.take_back(_row)
 		_batch = null
-	_unwatch()
 	_pending = true
 	if _note != null:
 		_end_note(NavServerPathResult.Status.SUPERSEDED)
 	var connection: NavServerConnection = NavServer.get_connection()
-	connection.add_agent(self)
+	# All else has its turn in ask(), which goes on until later frames if many want to.
+	if not _is_queued:
+		_is_queued = true
+		connection.add_agent(self)
 	if connection.is_measured:
 		_note = connection.note_question(self, _get_position(), target_position)
 
@@ -340,6 +367,17 @@ func _ask() -> void:
 ## Joins the agents that ask in this frame; the connection calls it when it is this agent's turn.
 ## False if it has to come again, since its map is still being read.
 func ask(connection: NavServerConnection) -> bool:
+	if not _is_queued:
+		return true
+	if not is_multiplayer_authority():
+		_is_queued = false
+		_pending = false
+		if _note != null:
+			_end_note(NavServerPathResult.Status.CANCELLED)
+		return true
+	if _watch != 0:
+		connection.unwatch(_watch)
+		_watch = 0
 	var batch: AgentBatch = connection.last_batch
 	if (
 		batch == null
@@ -350,9 +388,13 @@ func ask(connection: NavServerConnection) -> bool:
 	):
 		batch = _find_batch(connection)
 		if batch == null:
+			_is_queued = _pending
 			return not _pending
+	_is_queued = false
 	_batch = batch
-	_row = batch.add(self, _get_position(), target_position)
+	_row = batch.add(
+		self, Vector2.ZERO if _body == null else _body.global_position, target_position
+	)
 	return true
 
 
@@ -384,6 +426,7 @@ func ask_again() -> void:
 	_batch = null
 	_watch = 0
 	_pending = true
+	_is_queued = true
 	NavServer.get_connection().add_agent(self)
 
 
@@ -392,37 +435,29 @@ func take_answer(result: NavServerPathResult, watch_number: int) -> void:
 	_batch = null
 	_watch = watch_number
 	_pending = false
+	_packed = null
 	_result = result
 	_status = result.status
 	if result.has_path():
 		_path = result.path
 		_begin_path()
+		if _note != null:
+			_end_note(_status)
+		path_changed.emit()
 	else:
 		_fail(result.status, result.reason)
 
 
-## Takes a path in global coordinates, and of what a result is made if somebody asks for it; for the
-## batch that it asked in. Many come at once, so this does the least.
-func take_path(
-	path: PackedVector2Array,
-	watch_number: int,
-	status: NavServerPathResult.Status,
-	source: NavServerPathResult.Source,
-	cost: float,
-	length: float,
-	version: int
-) -> void:
+## Takes a path that is a row of a reply; for the batch that it asked in.
+func take_path(rows: BatchRows, row: int, watch_number: int) -> void:
 	_batch = null
 	_watch = watch_number
 	_pending = false
-	_result = null
-	_status = status
-	_source = source
-	_cost = cost
-	_length = length
-	_version = version
-	_path = path
-	_begin_path()
+	_packed = rows
+	_packed_row = row
+	if _note != null:
+		_end_note(rows.get_status_of(row))
+	path_changed.emit()
 
 
 ## Notes that an edit of the map has broken the path; for whoever watches it.
@@ -431,13 +466,23 @@ func take_break() -> void:
 	_ask()
 
 
+func _unpack() -> void:
+	_path = _packed.get_path_of(_packed_row)
+	_status = _packed.get_status_of(_packed_row)
+	_source = _packed.get_source_of(_packed_row)
+	_version = _packed.get_version_of(_packed_row)
+	_cost = _packed.get_cost_of(_packed_row)
+	_length = _packed.get_length_of(_packed_row)
+	_result = null
+	# The reply is large and may go.
+	_packed = null
+	_begin_path()
+
+
 func _begin_path() -> void:
-	if _note != null:
-		_end_note(_status)
 	_finish_told = false
 	# The first point is the centre of the cell where the body stands already.
 	_index = mini(1, _path.size() - 1)
-	path_changed.emit()
 
 
 func _follow_debug() -> void:
@@ -479,8 +524,9 @@ func _drop_question() -> void:
 		_batch.take_back(_row)
 		NavServer.get_connection().cancel_row(_batch, _row)
 		_batch = null
-	elif _pending:
+	elif _is_queued:
 		NavServer.get_connection().drop_agent(self)
+	_is_queued = false
 	_pending = false
 	if _note != null:
 		_end_note(NavServerPathResult.Status.CANCELLED)
@@ -489,6 +535,7 @@ func _drop_question() -> void:
 
 func _fail(status: NavServerPathResult.Status, reason: String) -> void:
 	_pending = false
+	_packed = null
 	_path = PackedVector2Array()
 	if _note != null:
 		_end_note(status, reason)
@@ -501,7 +548,9 @@ func _end_note(status: NavServerPathResult.Status, reason: String = "") -> void:
 
 
 func _on_map_changed(_version: int, _cells: Array[Vector2i]) -> void:
-	if repath_policy == RepathPolicy.WHEN_CHANGED and not _path.is_empty() and not _finish_told:
+	if repath_policy != RepathPolicy.WHEN_CHANGED:
+		return
+	if _packed != null or not _path.is_empty() and not _finish_told:
 		_ask()
 
 

@@ -58,10 +58,13 @@ const _PATIENCE_MSEC: int = 3000
 # A game starts a sidecar of its own if that of the editor stays away so long.
 const _OWN_START_MSEC: int = 4000
 const _NEVER: int = 1 << 62
-# At most so much of a frame goes to answers, and so much to the questions of agents, in its physics
-# steps and its process step together; it may take more for one of them.
-const _ANSWERS_USEC: int = 900
-const _QUESTIONS_USEC: int = 600
+# At most so much of a frame goes to answers and to the questions of agents, in its physics steps and
+# its process step together; it may take more for one of them. However long answers took, some agents
+# ask; as long as some want to, answers get a part only; and so long it takes to say that one wants to.
+const _SHARE_USEC: int = 850
+const _LEAST_SHARE_USEC: int = 100
+const _WISH_USEC: int = 2
+const _ANSWERS_PART: float = 0.5
 const _LOCKSTEP_USEC: int = 10_000_000
 
 ## Where paths come from.
@@ -91,12 +94,13 @@ var _patience_ends: int = 0
 var _own_start_at: int = _NEVER
 # Jobs that leave at the end of the frame, and agents that have yet to make theirs; in order.
 var _waiting: Dictionary[PathJob, bool] = {}
-var _asking: Dictionary[NavServerAgent2D, bool] = {}
+var _asking: Array[NavServerAgent2D] = []
 var _batches: Array[AgentBatch] = []
 var _mover_tables: Dictionary[MoverTable, bool] = {}
-# What is left of this frame's shares.
-var _answers_usec: int = _ANSWERS_USEC
-var _questions_usec: int = _QUESTIONS_USEC
+# What is left of this frame's share, and the frame.
+var _share_usec: int = _SHARE_USEC
+var _share_frame: int = -1
+var _has_asked: bool = false
 # Null as long as nobody looks.
 var _inspection: Inspection = null
 
@@ -174,11 +178,13 @@ func get_capabilities() -> PackedStringArray:
 
 
 ## Takes in what has arrived; the tree's frames call it.
-func poll() -> void:
+func poll(is_waiting: bool = false) -> void:
 	var began: int = Time.get_ticks_usec()
-	_link.poll(began + _answers_usec)
-	_fallback.poll(began + _answers_usec)
-	_answers_usec -= Time.get_ticks_usec() - began
+	# Questions are on their way while answers are handed on.
+	var share: int = _share_usec if _asking.is_empty() else floori(_share_usec * _ANSWERS_PART)
+	_link.poll(began + share, is_waiting)
+	_fallback.poll(began + share)
+	_share_usec -= Time.get_ticks_usec() - began
 	var now: int = Time.get_ticks_msec()
 	if _backend == null and now > _patience_ends:
 		_switch_to(_fallback)
@@ -255,7 +261,8 @@ func add_job(job: PathJob) -> void:
 
 ## Lets an agent ask at the end of this frame, or of a later one if many want to.
 func add_agent(agent: NavServerAgent2D) -> void:
-	_asking[agent] = true
+	_asking.append(agent)
+	_share_usec -= _WISH_USEC
 
 
 ## Returns where the answer to a question between global positions is to be noted; null unless
@@ -356,22 +363,27 @@ func _set_state(next: State, reason: String) -> void:
 
 
 func _begin_frame() -> void:
-	_renew_shares()
-	poll()
+	_begin_step()
 	if _inspection != null:
 		_inspection.advance()
 
 
+## Begins one of a frame's physics steps.
 func _begin_physics_frame() -> void:
-	poll()
+	_begin_step()
 	# Whoever is told may take maps out of the tree.
 	for table: MoverTable in _mover_tables.keys():
 		table.tell_velocities(get_physics_process_delta_time())
 
 
-func _renew_shares() -> void:
-	_answers_usec = _ANSWERS_USEC
-	_questions_usec = _QUESTIONS_USEC
+## Begins one of a frame's physics steps, or its process step.
+func _begin_step() -> void:
+	var frame: int = Engine.get_process_frames()
+	if frame != _share_frame:
+		_share_frame = frame
+		_share_usec = _SHARE_USEC
+		_has_asked = false
+	poll()
 
 
 func _end_frame() -> void:
@@ -386,10 +398,13 @@ func _flush() -> void:
 	if _backend == null:
 		return
 	# A few agents a message would cost more than they are worth.
-	if not _asking.is_empty() and _questions_usec > 0:
+	if not _asking.is_empty():
 		var began: int = Time.get_ticks_usec()
-		_take_questions(began + _questions_usec)
-		_questions_usec -= Time.get_ticks_usec() - began
+		var share: int = _share_usec if _has_asked else maxi(_share_usec, _LEAST_SHARE_USEC)
+		if share > 0:
+			_has_asked = true
+			_take_questions(began + share)
+			_share_usec -= Time.get_ticks_usec() - began
 	if not _waiting.is_empty():
 		_take_jobs()
 	_backend.flush()
@@ -398,11 +413,18 @@ func _flush() -> void:
 
 ## Lets agents ask until the deadline; those whose map is still being read keep their turn.
 func _take_questions(deadline_usec: int) -> void:
-	for agent: NavServerAgent2D in _asking.keys():
-		if agent.ask(self):
-			_asking.erase(agent)
+	var asking: Array[NavServerAgent2D] = _asking
+	var count: int = 0
+	# Who is told why it cannot ask may want to ask anew.
+	_asking = []
+	for agent: NavServerAgent2D in asking:
+		count += 1
+		# One that was told may have freed another.
+		if is_instance_valid(agent) and not agent.ask(self):
+			_asking.append(agent)
 		if Time.get_ticks_usec() > deadline_usec:
 			break
+	_asking.append_array(asking.slice(count))
 	var batches: Array[AgentBatch] = _batches
 	_batches = []
 	last_batch = null
@@ -424,8 +446,9 @@ func _take_jobs() -> void:
 func _poll_until(condition: Callable, deadline_usec: int) -> void:
 	while not condition.call() and Time.get_ticks_usec() < deadline_usec:
 		# Whoever waits has nothing better to do with the frame.
-		_renew_shares()
-		poll()
+		_share_usec = _SHARE_USEC
+		_has_asked = false
+		poll(true)
 		_flush()
 		# Leaves the processor to whoever is to answer.
 		OS.delay_usec(10)

@@ -64,6 +64,7 @@ func add(agent: NavServerAgent2D, from: Vector2, to: Vector2) -> int:
 	_agents.append(agent)
 	_from.append(from)
 	_to.append(to)
+	numbers.append(agent.get_instance_id())
 	return _agents.size() - 1
 
 
@@ -89,9 +90,6 @@ func settle(
 		size = profile.size
 	starts = _cells_of(to_cells * _from)
 	goals = _cells_of(to_cells * _to)
-	numbers.resize(_agents.size())
-	for row: int in _agents.size():
-		numbers[row] = _agents[row].get_instance_id() if _agents[row] != null else -1
 	for row: int in _agents.size():
 		if not world.region.has_point(Vector2i(starts[2 * row], starts[2 * row + 1])):
 			answer_without_path(row, NavServerPathResult.Status.START_BLOCKED)

@@ -80,20 +80,42 @@ func take_agent_rows(
 		if watch != 0:
 			watchers[watch] = agent
 		if _statuses[index] <= NavServerPathResult.Status.PARTIAL:
-			agent.take_path(
-				_points.slice(_offsets[index], _offsets[index + 1]),
-				watch,
-				_statuses[index] as NavServerPathResult.Status,
-				clampi(_sources[index], 0, 5) as NavServerPathResult.Source,
-				_costs[index],
-				_lengths[index],
-				_versions[index] & 0xffff_ffff
-			)
+			agent.take_path(self, index, watch)
 		else:
 			agent.take_answer(_make_result(index), watch)
 		if Time.get_ticks_usec() > deadline_usec and _next < _statuses.size():
 			return false
 	return true
+
+
+## Returns the path of a row, in the coordinates that its batch wants.
+func get_path_of(index: int) -> PackedVector2Array:
+	return _points.slice(_offsets[index], _offsets[index + 1])
+
+
+## Returns the status of a row.
+func get_status_of(index: int) -> NavServerPathResult.Status:
+	return _statuses[index] as NavServerPathResult.Status
+
+
+## Returns where the answer of a row comes from.
+func get_source_of(index: int) -> NavServerPathResult.Source:
+	return clampi(_sources[index], 0, 5) as NavServerPathResult.Source
+
+
+## Returns the version of the map that was searched for a row.
+func get_version_of(index: int) -> int:
+	return _versions[index] & 0xffff_ffff
+
+
+## Returns the cost of a row's path.
+func get_cost_of(index: int) -> float:
+	return _costs[index]
+
+
+## Returns the length of a row's path.
+func get_length_of(index: int) -> float:
+	return _lengths[index]
 
 
 ## Tells whether another reply has more rows.

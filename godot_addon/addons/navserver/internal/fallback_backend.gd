@@ -6,13 +6,14 @@ extends "backend.gd"
 ## appends tasks and takes results.
 
 const FallbackWorld := preload("fallback_world.gd")
+const Settings := preload("settings.gd")
 
 const _CAPABILITIES: PackedStringArray = [
 	"path", "batch", "reachable", "watch", "unwatch", "cancel"
 ]
 
 ## Whether tasks are done on another thread; without it each poll does one.
-var is_threaded: bool = OS.has_feature("threads")
+var is_threaded: bool = Settings.has_threads()
 
 var _mutex: Mutex = Mutex.new()
 # Shared under the mutex.

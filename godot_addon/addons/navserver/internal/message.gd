@@ -4,6 +4,7 @@ extends RefCounted
 ##
 ## What a header holds is asked for by type, so that a peer's odd value is a default and no error.
 
+const Message := preload("message.gd")
 const Msgpack := preload("msgpack.gd")
 
 ## A header may not be larger.
@@ -17,11 +18,13 @@ const _ITEM_SIZES: Dictionary[String, int] = {
 	"u8": 1, "i8": 1, "u16": 2, "i16": 2, "u32": 4, "i32": 4, "u64": 8, "i64": 8, "f32": 4, "f64": 8
 }
 
-# Messages are written and read on the main thread alone.
-static var _msgpack: Msgpack = Msgpack.new()
+# For who has none of its own: the main thread alone.
+static var _main_codec: Msgpack = Msgpack.new()
 
 ## The header's fields; [code]bulk[/code] is made from the arrays.
 var header: Dictionary = {}
+## What was made of the message before it was handed on; null if nothing was.
+var content: RefCounted = null
 ## Why the frames are no message; empty if they are.
 var problem: String = ""
 
@@ -47,15 +50,25 @@ func add_cells(name: String, cells: PackedInt32Array) -> void:
 	add_array(name, "i32", "%dx2" % floori(cells.size() / 2.0), cells.to_byte_array())
 
 
-## Returns the frames to send; none, and a [member problem], if the header has no form.
-func encode() -> Array[PackedByteArray]:
+## Returns a message of the same arrays, with a header that is no longer this one's.
+func seal() -> Message:
+	var sealed: Message = Message.new()
+	sealed.header = header.duplicate()
+	sealed._descriptors = _descriptors
+	sealed._frames = _frames
+	return sealed
+
+
+## Returns the frames to send; none, and a [member problem], if the header has no form. Other threads
+## than the main one bring a [param codec] of their own.
+func encode(codec: Msgpack = _main_codec) -> Array[PackedByteArray]:
 	if not _frames.is_empty():
 		var bulk: Array[String] = []
 		for name: String in _frames:
 			bulk.append(name + ":" + _descriptors[name])
 		header["bulk"] = bulk
-	var frames: Array[PackedByteArray] = [_msgpack.encode(header)]
-	problem = _msgpack.problem
+	var frames: Array[PackedByteArray] = [codec.encode(header)]
+	problem = codec.problem
 	if problem.is_empty() and frames[0].size() > HEADER_LIMIT:
 		problem = "the header has %d bytes, %d is the most" % [frames[0].size(), HEADER_LIMIT]
 	if not problem.is_empty():
@@ -65,12 +78,12 @@ func encode() -> Array[PackedByteArray]:
 	return frames
 
 
-## Reads frames; see [member problem] for whether they were a message.
-func decode(frames: Array[PackedByteArray]) -> void:
+## Reads frames; see [member problem] for whether they were a message. As for [method encode].
+func decode(frames: Array[PackedByteArray], codec: Msgpack = _main_codec) -> void:
 	header = {}
 	_descriptors.clear()
 	_frames.clear()
-	problem = _read(frames)
+	problem = _read(frames, codec)
 	if not problem.is_empty():
 		header = {}
 		_descriptors.clear()
@@ -176,14 +189,14 @@ func get_vectors(name: String) -> PackedVector2Array:
 	return _frames[name].to_vector2_array()
 
 
-func _read(frames: Array[PackedByteArray]) -> String:
+func _read(frames: Array[PackedByteArray], codec: Msgpack) -> String:
 	if frames.is_empty() or frames.size() > FRAME_LIMIT:
 		return "%d frames, 1 to %d make a message" % [frames.size(), FRAME_LIMIT]
 	if frames[0].size() > HEADER_LIMIT:
 		return "a header of %d bytes, %d is the most" % [frames[0].size(), HEADER_LIMIT]
-	var value: Variant = _msgpack.decode(frames[0])
-	if not _msgpack.problem.is_empty():
-		return "header: " + _msgpack.problem
+	var value: Variant = codec.decode(frames[0])
+	if not codec.problem.is_empty():
+		return "header: " + codec.problem
 	if value is not Dictionary:
 		return "the header is no map"
 	header = value

@@ -17,14 +17,14 @@ const MAX_DEPTH: int = 32
 const _KNOWN_SIZE: int = 48
 const _KNOWN_LIMIT: int = 1024
 
-static var _written: Dictionary[String, PackedByteArray] = {}
-static var _read: Dictionary[PackedByteArray, String] = {}
-
 ## What was wrong with the last value or bytes; empty if nothing was.
 var problem: String = ""
 
 var _stream: StreamPeerBuffer = StreamPeerBuffer.new()
 var _size: int = 0
+# What was written and read before. Each codec has its own, as it may be another thread's.
+var _written: Dictionary[String, PackedByteArray] = {}
+var _read: Dictionary[PackedByteArray, String] = {}
 
 
 func _init() -> void:

@@ -101,6 +101,11 @@ func forget(id: int) -> void:
 func receive_message(frames: Array[PackedByteArray]) -> void:
 	var received: Message = Message.new()
 	received.decode(frames)
+	receive(received)
+
+
+## Takes a message from the server that is decoded already.
+func receive(received: Message) -> void:
 	if not received.problem.is_empty():
 		_close("the server sent what is no message: %s" % received.problem)
 	elif "id" in received.header:
@@ -117,7 +122,7 @@ func next_event() -> Event:
 	return tell.call()
 
 
-## Returns the messages to send, in order.
+## Returns the messages to send, in order; they are not touched any more.
 func take_outgoing() -> Array[Message]:
 	if state == State.OPEN:
 		while not _unsent.is_empty() and _pending.size() - _unsent.size() < REQUEST_LIMIT:
@@ -193,6 +198,10 @@ func _open(hello: Message) -> void:
 	_unsent.clear()
 	if known or first:
 		_unsent.assign(_pending.keys())
+		if known:
+			# Those that were sent may be in the hands of another thread still.
+			for id: int in _pending:
+				_pending[id] = _pending[id].seal()
 		_events.append(_tell.bind(Event.OPENED, hello))
 		return
 	var ids: PackedInt64Array = PackedInt64Array(_pending.keys())

@@ -5,6 +5,8 @@ extends RefCounted
 const PROGRAM: String = "navserver/sidecar/program"
 ## Whether the editor, and a game that finds no sidecar, start one.
 const AUTOSTART: String = "navserver/sidecar/autostart"
+## Not shown: without it the addon does all work on the main thread, as where there are no threads.
+const THREADS: String = "navserver/internal/threads"
 ## Argument of a game: the connection file of the editor's sidecar.
 const FILE_ARGUMENT: String = "--navserver-connection-file="
 ## Environment variable for the same.
@@ -25,6 +27,11 @@ static func get_program() -> String:
 ## Tells whether to start a sidecar unasked.
 static func is_autostart_wanted() -> bool:
 	return ProjectSettings.get_setting(AUTOSTART, true)
+
+
+## Tells whether work may go to threads; some web builds have none.
+static func has_threads() -> bool:
+	return OS.has_feature("threads") and ProjectSettings.get_setting(THREADS, true)
 
 
 ## Returns the connection file that this game was told of; empty if none.

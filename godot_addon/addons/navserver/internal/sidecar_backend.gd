@@ -51,6 +51,12 @@ func _init(session: Session) -> void:
 	_worlds = SidecarWorlds.new(_requests)
 
 
+## Makes of a reply what it takes time to make; on any thread.
+static func prepare(reply: Message) -> void:
+	if reply.get_type() == "batch" and reply.get_text("status") == "ok":
+		reply.content = BatchRows.new(reply)
+
+
 func put_world(world: WorldState) -> void:
 	_worlds.put(world)
 
@@ -380,7 +386,9 @@ func _take_batch(reply: Message) -> void:
 		else:
 			_end_request(id, NavServerPathResult.Status.FAILED, SidecarRequests.say_error(reply))
 		return
-	var rows: BatchRows = BatchRows.new(reply)
+	if reply.content == null:
+		prepare(reply)
+	var rows: BatchRows = reply.content
 	if rows.is_whole:
 		_arrived.append(rows)
 	else:

@@ -18,6 +18,7 @@ signal progressed(done: int, total: int)
 enum State { OFF, STARTING, CONNECTING, READY }
 
 const Message := preload("message.gd")
+const MessagePipe := preload("message_pipe.gd")
 const RoundTrips := preload("round_trips.gd")
 const Session := preload("session.gd")
 const SidecarBackend := preload("sidecar_backend.gd")
@@ -44,7 +45,7 @@ var process: SidecarProcess = null
 var trips: RoundTrips = null
 
 var _session: Session = null
-var _transport: Transport = Transport.new()
+var _pipe: MessagePipe = MessagePipe.new()
 var _file: String = ""
 var _command: PackedStringArray = PackedStringArray()
 var _file_to_write: String = ""
@@ -94,7 +95,8 @@ func connect_to(port: int, token: String) -> void:
 ## Ends the connection, and the sidecar if it was started here.
 func stop(reason: String = "stopped") -> void:
 	var was_ready: bool = state == State.READY or _resuming
-	_detach()
+	_is_attached = false
+	_pipe.end()
 	_resuming = false
 	_warming_msec = -1
 	if process != null:
@@ -111,7 +113,8 @@ func stop(reason: String = "stopped") -> void:
 
 
 ## Goes on with whatever is under way; hands on what arrived until [param deadline_usec] of [Time].
-func poll(deadline_usec: int) -> void:
+## Who [param is_waiting] has nothing else to do.
+func poll(deadline_usec: int, is_waiting: bool = false) -> void:
 	if process != null:
 		process.poll()
 		if state == State.STARTING and process.state == SidecarProcess.State.READY:
@@ -126,7 +129,7 @@ func poll(deadline_usec: int) -> void:
 	# What has arrived before comes first, however much there is.
 	if backend != null:
 		backend.poll(deadline_usec)
-	_transport.poll()
+	_pipe.poll(deadline_usec, is_waiting)
 	_exchange(deadline_usec)
 	if state != State.OFF:
 		backend.poll(deadline_usec)
@@ -139,39 +142,40 @@ func _watch_connection() -> void:
 	if _warming_msec >= 0 and Time.get_ticks_msec() - _warming_msec > _WARMING_MSEC:
 		_open_up()
 	var limit: int = _SILENCE_MSEC
-	if _transport.state == Transport.State.CONNECTING:
+	if _pipe.state == Transport.State.CONNECTING:
 		limit = _HANDSHAKE_MSEC
-	if _transport.state == Transport.State.CLOSED:
-		_take_break(_transport.reason, _transport.refused)
-	elif _transport.get_silence_msec() > limit:
+	if _pipe.state == Transport.State.CLOSED:
+		_take_break(_pipe.reason, _pipe.refused)
+	elif _pipe.get_silence_msec() > limit:
 		_take_break("the sidecar says nothing", false)
 
 
 func _attach() -> void:
 	_is_attached = true
-	_transport.open(_port, _USER, _token)
+	_pipe.prepare = SidecarBackend.prepare
+	_pipe.open(_port, _USER, _token)
 
 
 func _detach() -> void:
 	_is_attached = false
-	_transport.close()
+	_pipe.close()
 
 
-## Sends what was asked for, as far as the system takes it.
+## Lets leave what was asked for.
 func flush() -> void:
 	if state == State.READY:
 		_send_requests()
-		_transport.flush()
+		_pipe.flush(_session.get_pending_count() > 0)
 
 
 ## Tells whether there is a server at the other end, be it compiling.
 func is_connected_to_server() -> bool:
-	return state == State.READY or _transport.state == Transport.State.OPEN
+	return state == State.READY or _pipe.state == Transport.State.OPEN
 
 
 ## Returns how many bytes were sent and received so far.
 func get_moved_bytes() -> int:
-	return _transport.moved_bytes
+	return _pipe.moved_bytes
 
 
 ## Tells whether every request is answered.
@@ -187,33 +191,34 @@ func _set_state(next: State, reason: String) -> void:
 
 
 func _exchange(deadline_usec: int) -> void:
-	if _transport.state != Transport.State.OPEN:
-		return
-	_session.connected()
-	var frames: Array[PackedByteArray] = _transport.next_message()
-	while not frames.is_empty():
-		_session.receive_message(frames)
+	if _pipe.state == Transport.State.OPEN:
+		_session.connected()
+	# What arrived before a connection broke counts; there is nothing more once it is given up.
+	var message: Message = _pipe.next_message()
+	while message != null:
+		_session.receive(message)
 		_take_events()
-		if _transport.state != Transport.State.OPEN:
-			return
 		if Time.get_ticks_usec() > deadline_usec:
 			break
-		frames = _transport.next_message()
-	_send_requests()
+		message = _pipe.next_message()
+	if _send_requests():
+		_pipe.flush(true)
 
 
-func _send_requests() -> void:
-	if _transport.state != Transport.State.OPEN:
-		return
-	for message: Message in _session.take_outgoing():
-		var encoded: Array[PackedByteArray] = message.encode()
-		if encoded.is_empty():
-			push_error("navserver: a request was not sent: %s" % message.problem)
-			_session.forget(message.get_integer("id"))
-		else:
-			_transport.send_message(encoded)
-			if trips != null:
-				trips.begin(message.get_integer("id"))
+## Hands requests to the pipe; tells whether there were any.
+func _send_requests() -> bool:
+	if _pipe.state != Transport.State.OPEN:
+		return false
+	for message: Message in _pipe.take_refused():
+		push_error("navserver: a request was not sent: %s" % message.problem)
+		_session.forget(message.get_integer("id"))
+	var outgoing: Array[Message] = _session.take_outgoing()
+	if not outgoing.is_empty():
+		_pipe.send(outgoing)
+	if trips != null:
+		for message: Message in outgoing:
+			trips.begin(message.get_integer("id"))
+	return not outgoing.is_empty()
 
 
 func _take_events() -> void:

@@ -36,10 +36,10 @@ func drop(world: WorldState) -> void:
 func edit(
 	world: WorldState, cells: PackedInt32Array, classes: PackedByteArray, scales: PackedFloat32Array
 ) -> void:
-	if not _is_held(world, edit.bind(world, cells, classes, scales)):
-		_requests.send(
-			_make_edit(world, cells, classes, scales), _take_edit_reply.bind(world, cells)
-		)
+	if world in _preparations:
+		_preparations[world].held.append(edit.bind(world, cells, classes, scales))
+		return
+	_requests.send(_make_edit(world, cells, classes, scales), _take_edit_reply.bind(world, cells))
 
 
 ## Defines a profile of a world.

@@ -3,6 +3,7 @@ extends RefCounted
 
 const AgentBatch := preload("agent_batch.gd")
 const PathJob := preload("path_job.gd")
+const Settings := preload("settings.gd")
 const TileTable := preload("tile_table.gd")
 const WorldState := preload("world_state.gd")
 
@@ -21,7 +22,7 @@ var _task: int = -1
 ## Begins with the world's layers; at once where there are no threads.
 func _init(the_world: WorldState) -> void:
 	world = the_world
-	if OS.has_feature("threads"):
+	if Settings.has_threads():
 		_task = WorkerThreadPool.add_task(_run, false, "navserver layout")
 	else:
 		_run()
