@@ -4,8 +4,8 @@ extends SceneTree
 ## Usage: [code]godot --headless --path FOLDER -s res://tests/run_tests.gd -- ARGUMENTS[/code].
 ## Arguments are files, named without folder and ending, and KEY=VALUE for the tests. No file means
 ## all but those of the folder live, which need a peer that somebody else starts.
-## [code]only=METHOD[/code] runs one method, [code]threads=off[/code] the addon as where there are no
-## threads.
+## [code]only=METHOD[/code] runs one method, [code]threads=off[/code] the addon as where there are
+## no threads.
 ## [br][br]
 ## The last line printed is [code]N passed, N failed[/code]; the exit code is 1 if any failed or
 ## none ran. Godot may go on for ever after an error in a script, so run it under a timeout.

@@ -99,4 +99,7 @@ def test_transport(addon_project: Project) -> None:
 def test_damaged_streams_at_length(addon_project: Project) -> None:
     arguments = ["only=test_damaged_streams_end_in_words_however_they_are_cut", "count=50000"]
     for seed in range(2, 12):
-        assert addon_project.run_tests("test_zmtp_connection", *arguments, f"seed={seed}") == 1
+        passed = addon_project.run_tests(
+            "test_zmtp_connection", *arguments, f"seed={seed}", timeout=1800.0
+        )
+        assert passed == 1

@@ -58,9 +58,10 @@ const _PATIENCE_MSEC: int = 3000
 # A game starts a sidecar of its own if that of the editor stays away so long.
 const _OWN_START_MSEC: int = 4000
 const _NEVER: int = 1 << 62
-# At most so much of a frame goes to answers and to the questions of agents, in its physics steps and
-# its process step together; it may take more for one of them. However long answers took, some agents
-# ask; as long as some want to, answers get a part only; and so long it takes to say that one wants to.
+# At most so much of a frame goes to answers and to the questions of agents, in its physics steps
+# and its process step together; it may take more for one of them. However long answers took, some
+# agents ask; as long as some want to, answers get a part only; and so long it takes an agent to say
+# that it wants to.
 const _SHARE_USEC: int = 850
 const _LEAST_SHARE_USEC: int = 100
 const _WISH_USEC: int = 2

@@ -59,8 +59,8 @@ func seal() -> Message:
 	return sealed
 
 
-## Returns the frames to send; none, and a [member problem], if the header has no form. Other threads
-## than the main one bring a [param codec] of their own.
+## Returns the frames to send; none, and a [member problem], if the header has no form. Threads
+## other than the main one bring a [param codec] of their own.
 func encode(codec: Msgpack = _main_codec) -> Array[PackedByteArray]:
 	if not _frames.is_empty():
 		var bulk: Array[String] = []

@@ -1,11 +1,11 @@
 extends RefCounted
 ## Carries messages to a server and back; encodes and sends, receives and decodes them.
 ##
-## Where there are threads one of its own does that while the frame goes on, and sleeps when nothing
-## is on its way. It has no say over the order: whoever has the work in hand, the thread or the caller
-## of [method poll], does all of it, sends what [method send] took in that order, and hands on what
-## arrives in the order of its arrival. Without threads the caller does the same, at most a budget
-## of bytes and time a call. Who has opened it has to [method end] it.
+## Where there are threads one of its own does that while the frame goes on, and sleeps when
+## nothing is on its way. It has no say over the order: whoever has the work in hand, the thread or
+## who calls [method poll], does all of it, sends what [method send] took in that order, and hands
+## on what arrives in the order of its arrival. Without threads the caller does the same, at most a
+## budget of bytes and time a call. Who has opened it has to [method end] it.
 
 const Message := preload("message.gd")
 const Msgpack := preload("msgpack.gd")
