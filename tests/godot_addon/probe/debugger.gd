@@ -79,7 +79,8 @@ func _play_first() -> void:
 	_say("cleared", tab)
 	tab.set_paused(false)
 	await _until(func() -> bool: return _newest(tab) > before)
-	await _until(func() -> bool: return not _find(tab, "Lost").is_empty())
+	for said: String in ["Lost", "debugged.gd"]:
+		await _until(func() -> bool: return not _find(tab, said).is_empty())
 	await _jump(tab)
 	EditorInterface.stop_playing_scene()
 	await _until(func() -> bool: return str(tab.get_texts()["state"]).begins_with("No game"))
