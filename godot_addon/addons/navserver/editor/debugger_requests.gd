@@ -6,7 +6,7 @@ extends Tree
 signal chosen(row: Dictionary)
 
 const _TITLES: PackedStringArray = ["#", "Asked by", "From", "To", "Answer", "ms", "Why"]
-const _WIDTHS: PackedInt32Array = [44, 130, 76, 76, 92, 54, 150]
+const _WIDTHS: PackedInt32Array = [44, 130, 76, 76, 108, 54, 130]
 # Rows that ended; older ones go.
 const _KEPT: int = 300
 const _FAILED: Color = Color(1.0, 0.45, 0.4)
@@ -110,7 +110,7 @@ func _show(row: Dictionary) -> void:
 		_say_point(row["from"] as Vector2),
 		_say_point(row["to"] as Vector2),
 		"on its way" if is_open else str(row["status"]).replace("_", " "),
-		"%.1f" % row["msec"],
+		("%.1f" if row["msec"] < 99.95 else "%.0f") % row["msec"],
 		str(row["reason"]) if row["failed"] else "",
 	]
 	for column: int in texts.size():

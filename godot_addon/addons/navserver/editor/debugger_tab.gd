@@ -13,7 +13,7 @@ signal inspection_wanted(object_id: int)
 
 const DebuggerRequests := preload("debugger_requests.gd")
 
-const _TABLE_WIDTHS: PackedInt32Array = [70, 74, 66, 100]
+const _TABLE_WIDTHS: PackedInt32Array = [56, 96, 70, 88]
 const _NOBODY: String = "No game is running, or it does not use navserver."
 
 var _pause: Button = Button.new()
@@ -251,7 +251,7 @@ static func _say_crowd(row: Dictionary) -> PackedStringArray:
 		str(row["node"]).get_file(),
 		"%d, %d seen" % [row["units"], row["seen"]],
 		str(row["walking"]),
-		"%d steps behind" % row["behind"] if row["live"] else "nobody moves them",
+		"%d behind" % row["behind"] if row["live"] else "nobody moves them",
 	]
 
 
