@@ -90,7 +90,7 @@ class Movers:
     Raises
     ------
     InputError
-        If the map lies too far out.
+        If that is no map or no movement, or the map lies too far out.
 
     Notes
     -----
@@ -137,6 +137,10 @@ class Movers:
     """uint32 array (slots,): which layers it avoids."""
 
     def __init__(self, grid: Grid, movement: Movement | None = None) -> None:
+        if not isinstance(grid, Grid):
+            raise InputError("grid", grid, "is not a map", "give a Grid")
+        if movement is not None and not isinstance(movement, Movement):
+            raise InputError("movement", movement, "is not a Movement", "give Movement(...)")
         ox, oy = grid.region_position
         if max(abs(ox), abs(oy), abs(ox + grid.width), abs(oy + grid.height)) > FURTHEST:
             raise InputError(
@@ -444,7 +448,7 @@ class Movers:
 
     def _column(self, name: str) -> NDArray[Any]:
         arrays = self.columns.arrays()
-        if name not in arrays:
+        if not isinstance(name, str) or name not in arrays:
             raise InputError(
                 "name", name, "is not a column of movers", f"choose one of {', '.join(arrays)}"
             )

@@ -131,8 +131,7 @@ def checked_positions(field: str, positions: ArrayLike) -> NDArray[np.float32]:
     InputError
         If they are not pairs of finite numbers within that; names the row.
     """
-    array = checked_array(field, positions)
-    array = checked_points(field, array) if array.size else np.empty((0, 2))
+    array = _checked_pairs(field, positions)
     if array.ndim != 2:
         raise InputError(field, array.shape, "is not a shape of points", "give the shape (n, 2)")
     # Also False for NaN.
@@ -144,6 +143,17 @@ def checked_positions(field: str, positions: ArrayLike) -> NDArray[np.float32]:
             f"give finite numbers within -{FURTHEST}..{FURTHEST}",
         )  # fmt: skip
     return np.ascontiguousarray(array, np.float32)
+
+
+def _checked_pairs(field: str, pairs: ArrayLike) -> NDArray[np.float64]:
+    """Return pairs of numbers, in whatever shape; none of them have the shape (0, 2)."""
+    array = checked_array(field, pairs)
+    if not array.size:
+        return np.empty((0, 2))
+    # Text and complex numbers could be converted as well, but nobody means that.
+    if array.dtype.kind not in "iufO":
+        raise InputError(field, array.dtype, "is not a type of real numbers", "give floats")
+    return checked_points(field, array)
 
 
 def checked_velocities(field: str, velocities: ArrayLike, n: int) -> NDArray[np.float32]:
@@ -168,8 +178,7 @@ def checked_velocities(field: str, velocities: ArrayLike, n: int) -> NDArray[np.
     InputError
         If they are not pairs of finite numbers within that; names the row.
     """
-    array = checked_array(field, velocities)
-    array = checked_points(field, array) if array.size else np.empty((0, 2))
+    array = _checked_pairs(field, velocities)
     if array.shape not in ((2,), (n, 2)):
         raise InputError(
             field, array.shape, "do not go with the handles", f"give the shape (2,) or ({n}, 2)"

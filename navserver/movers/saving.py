@@ -90,6 +90,8 @@ def load_movers(grid: Grid, data: bytes) -> Movers:
     InputError
         If the bytes are damaged, of another version, or of a map of another shape.
     """
+    if not isinstance(grid, Grid):
+        raise InputError("grid", grid, "is not a map", "give a Grid")
     facts, arrays = unpack("data", data)
     kind = facts.get("kind") if isinstance(facts, dict) else None
     if kind != "movers":
@@ -128,6 +130,8 @@ def load_movers(grid: Grid, data: bytes) -> Movers:
 
 
 def _contents(movers: Movers) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    if not isinstance(movers, Movers):
+        raise InputError("movers", movers, "is not a table of movers", "give Movers(grid)")
     slots = movers.slots
     columns = movers.columns
     arrays = {

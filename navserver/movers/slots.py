@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from navserver._jit import kernel, register_warm_up, subkernel
 from navserver.search.grid import Grid
-from navserver.search.movement import Movement
+from navserver.search.movement import MAX_BODY, Movement
 from navserver.search.validation import checked_number, checked_points
 from navserver.search.wavefront import Wavefront
 from navserver.status import CellError, InputError
@@ -29,7 +29,7 @@ __all__ = ["SlotPlanner", "match_slots"]
 LEAST_RADIUS = 0.05
 """Smaller bodies get slots as if they were this large, in cells."""
 
-LARGEST_RADIUS = 16.0
+LARGEST_RADIUS = float(MAX_BODY)
 """Radius in cells beyond which a body is refused."""
 
 MOST_CLASSES = 8
@@ -356,7 +356,7 @@ class SlotPlanner:
         positions : array-like of float, shape (n, 2)
             Where the bodies are now: their order is kept, so that they do not cross.
         radii : array-like of float, shape (n,)
-            In cells, 0 to 16. Large bodies get their slots first.
+            In cells, 0 to 32. Large bodies get their slots first.
         taken, taken_radii : array-like of float, shape (m, 2) and (m,), optional
             Discs that are not available, such as the slots of other groups.
 

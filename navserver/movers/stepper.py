@@ -18,6 +18,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from navserver.movers.contact import Parting
@@ -124,6 +125,11 @@ class Stepper:
     ) -> None:
         if not isinstance(movers, Movers):
             raise InputError("movers", movers, "is not a table of movers", "give Movers(grid)")
+        if not isinstance(avoidance, (Avoidance, bool, np.bool_)):
+            raise InputError(
+                "avoidance", avoidance, "is no way to avoid each other",
+                "give an Avoidance, True or False",
+            )  # fmt: skip
         self.movers = movers
         """Who is moved."""
         self.workers = Workers(threads)

@@ -340,3 +340,32 @@ def test_a_movement_of_which_nobody_was_added_is_not_kept() -> None:
     with pytest.raises(InputError, match="positions"):
         movers.add([(9, 9)], radius=0.4, max_speed=1.0, movement=Movement(size=2))
     assert movers.movements == [Movement()]
+
+
+@pytest.mark.parametrize(
+    "points",
+    [[(1 + 1j, 1)], np.ones((1, 2), complex), [("1", "1")], np.ones((1, 2), bool)],
+)
+def test_what_are_no_real_numbers_is_refused(points: Any) -> None:
+    movers = Movers(Grid.filled(4, 4))
+    units = movers.add([(2, 2)], radius=0.4, max_speed=1.0)
+    for field, call in (
+        ("positions", lambda: movers.add(points, radius=0.4, max_speed=1.0)),
+        ("positions", lambda: movers.place(units, points)),
+        ("points", lambda: movers.set_paths(units, points, [0, 1])),
+        ("velocities", lambda: movers.steer(units, points)),
+        ("positions", lambda: movers.steer(units, (1, 0), positions=points)),
+    ):
+        with pytest.raises(InputError, match=f"^{field}: .* is not a type of real numbers"):
+            call()
+    assert len(movers) == 1
+    assert movers.of("position", units).tolist() == [[2, 2]]
+
+
+def test_a_table_is_of_a_map_and_a_movement() -> None:
+    with pytest.raises(InputError, match=r"^grid: None is not a map"):
+        Movers(None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^movement: 'walker' is not a Movement"):
+        Movers(Grid.filled(2, 2), "walker")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^name: \[\] is not a column of movers"):
+        Movers(Grid.filled(2, 2)).of([], [])  # type: ignore[arg-type]

@@ -117,3 +117,11 @@ def test_what_does_not_fit_is_refused() -> None:
         load_movers(movers.grid, data[:-1])
     with pytest.raises(InputError, match=r"^data: .*not movers"):
         load_movers(movers.grid, pack({"kind": "grid"}, {}))
+
+
+def test_what_are_no_movers_or_no_map_is_refused() -> None:
+    for call in (save_movers, hash_movers):
+        with pytest.raises(InputError, match=r"^movers: None is not a table of movers"):
+            call(None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^grid: None is not a map"):
+        load_movers(None, save_movers(busy()))  # type: ignore[arg-type]

@@ -207,7 +207,7 @@ def test_nobody_needs_nothing() -> None:
         ({"positions": [(0, 0)]}, "radii"),
         ({"radii": [0.4, -1]}, r"radii\[1\]"),
         ({"radii": [0.4, np.nan]}, r"radii\[1\]"),
-        ({"radii": [17, 1]}, r"radii\[0\]"),
+        ({"radii": [33, 1]}, r"radii\[0\]"),
         ({"radii": ["x", 1]}, "radii"),
         ({"taken": [(0, 0)]}, "taken_radii"),
         ({"taken": [(0, np.inf)], "taken_radii": [1]}, r"taken\[0\]"),

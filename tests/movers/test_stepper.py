@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -122,3 +123,22 @@ def test_no_movers_and_no_time_are_no_trouble() -> None:
 def test_only_movers_are_stepped() -> None:
     with pytest.raises(InputError, match=r"^movers: "):
         Stepper(Grid.filled(2, 2))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("avoidance", ["yes", None, 1, Grid])
+def test_what_is_no_way_to_avoid_each_other_is_refused(avoidance: Any) -> None:
+    with pytest.raises(InputError, match=r"^avoidance: .*give an Avoidance, True or False"):
+        Stepper(Movers(Grid.filled(2, 2)), avoidance=avoidance)
+
+
+def test_the_largest_movers_can_be_sent() -> None:
+    movers = Movers(Grid.filled(300, 300))
+    units = movers.add([(10, 10), (20, 10)], radius=32.0, max_speed=50.0)
+    stepper = Stepper(movers)
+    stepper.order(units, (150, 150))
+    arrived: list[int] = []
+    for _ in range(100):
+        arrived += stepper.step(0.1).arrived.tolist()
+    assert sorted(arrived) == units.tolist()
+    one, other = movers.of("position", units)
+    assert math.dist(one, other) >= 64.0
