@@ -11,6 +11,8 @@ from navserver.search.profile import Profile
 from navserver.sim import look_ahead, planning
 from navserver.sim.look_ahead import LookAheadPlanner
 
+pytestmark = pytest.mark.slow
+
 BOTS = 80
 
 

@@ -9,6 +9,8 @@ from navserver.search.grid import Grid
 from navserver.sim import planning
 from navserver.sim.planning import WatchedPlanner
 
+pytestmark = pytest.mark.slow
+
 
 def asking(kind: type[Planner], budget: int, bots: int = 60) -> tuple[Movers, Planner]:
     """Bots at random places that ask for ways to random places, each for itself and in parties."""

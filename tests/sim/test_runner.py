@@ -124,6 +124,7 @@ def test_a_user_stops_it() -> None:
     assert (result.ticks, result.error) == (0, "stopped by the user")
 
 
+@pytest.mark.slow
 def test_a_user_stops_it_within_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "SLICE", 1)
     monkeypatch.setattr(runner, "_PROGRESS_SECONDS", 0.0)
