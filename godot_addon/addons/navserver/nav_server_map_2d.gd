@@ -24,13 +24,13 @@ const DebugDrawing := preload("internal/debug_drawing.gd")
 ## Internal: no part of what this class offers.
 const MapDrawing := preload("internal/map_drawing.gd")
 ## Internal: no part of what this class offers.
+const MapLayers := preload("internal/map_layers.gd")
+## Internal: no part of what this class offers.
+const MapQuestions := preload("internal/map_questions.gd")
+## Internal: no part of what this class offers.
 const MapWorld := preload("internal/map_world.gd")
 ## Internal: no part of what this class offers.
 const MoverTable := preload("internal/mover_table.gd")
-## Internal: no part of what this class offers.
-const PathJob := preload("internal/path_job.gd")
-## Internal: no part of what this class offers.
-const ReachableJob := preload("internal/reachable_job.gd")
 ## Internal: no part of what this class offers.
 const TileLayout := preload("internal/tile_layout.gd")
 ## Internal: no part of what this class offers.
@@ -100,6 +100,7 @@ const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_
 var map_version: int = 0
 
 var _world: MapWorld = MapWorld.new()
+var _questions: MapQuestions = MapQuestions.new(self, _world)
 var _movers: MoverTable = null
 var _dirty: bool = false
 # Null unless the cells are drawn.
@@ -147,38 +148,13 @@ func _get_configuration_warnings() -> PackedStringArray:
 		return []
 	if layers.is_empty():
 		return ["Add TileMapLayers below this node or name them in tile_map_layers, or set region."]
-	var warnings: PackedStringArray = PackedStringArray()
-	var first: TileLayout = TileLayout.new(layers[0])
-	for layer: TileMapLayer in layers:
-		var layout: TileLayout = TileLayout.new(layer)
-		if not layout.problem.is_empty():
-			warnings.append("%s %s." % [layer.name, layout.problem])
-		elif not layout.transform.is_equal_approx(first.transform):
-			warnings.append(
-				(
-					"%s has other cells than %s: give both tiles of one size and shape."
-					% [layer.name, layers[0].name]
-				)
-			)
-		elif not layer.transform.is_equal_approx(layers[0].transform):
-			warnings.append("%s is moved against %s: undo that." % [layer.name, layers[0].name])
-	if warnings.is_empty():
-		warnings.append_array(_read_table(layers).problems)
-	return warnings
+	var problems: PackedStringArray = MapLayers.find_problems(layers)
+	return _read_table(layers).problems if problems.is_empty() else problems
 
 
 ## Returns the layers that make the map, see [member tile_map_layers].
 func find_layers() -> Array[TileMapLayer]:
-	var found: Array[TileMapLayer] = []
-	if not tile_map_layers.is_empty():
-		for layer: TileMapLayer in tile_map_layers:
-			if layer != null:
-				found.append(layer)
-		return found
-	found.assign(find_children("*", "TileMapLayer", true, false))
-	if found.is_empty() and get_parent() != null:
-		found.assign(get_parent().find_children("*", "TileMapLayer", false, false))
-	return found
+	return MapLayers.find(self, tile_map_layers)
 
 
 ## Reads all layers and TileSets again: after changes that no other method tells of. What code has
@@ -213,21 +189,7 @@ func notify_cells_changed(cells: Array[Vector2i]) -> void:
 
 ## Asks for a path; never waits. See [NavServerPathRequest] for the answer.
 func find_path(query: NavServerPathQuery) -> NavServerPathRequest:
-	var request: NavServerPathRequest = NavServerPathRequest.new()
-	if not _is_known():
-		request.complete(_without_map())
-		return request
-	var job: PathJob = _world.make_job(
-		global_to_map(query.start_position), global_to_map(query.target_position), query.profile
-	)
-	if query.size > 0:
-		job.size = query.size
-	job.deadline_msec = query.deadline_msec
-	job.priority = clampi(query.priority, -100, 100)
-	job.allow_partial = query.allow_partial_path
-	job.watch = query.watch
-	job.blocked_cells = _world.list_inner(query.blocked_cells)
-	return _send(request, job)
+	return _questions.find_path(query)
 
 
 ## Asks for many paths at once, which is what all requests of one frame become anyway.
@@ -262,18 +224,7 @@ func query_blocking(
 	allow_partial_path: bool = false,
 	profile: NavServerProfile = null
 ) -> NavServerPathResult:
-	if not _is_known():
-		return _without_map()
-	var deadline: int = Time.get_ticks_usec() + timeout_msec * 1000
-	_world.hurry(deadline)
-	var job: PathJob = _world.make_job(from_id, to_id, profile)
-	job.allow_partial = allow_partial_path
-	var request: NavServerPathRequest = _send(NavServerPathRequest.new(), job)
-	NavServer.get_connection().wait_for(job.is_over, deadline)
-	if not request.is_completed():
-		request.cancel()
-		return NavServerPathResult.of_number(NavServerPathResult.Status.DEADLINE)
-	return request.result
+	return _questions.find_blocking(from_id, to_id, allow_partial_path, profile)
 
 
 ## Returns the cells that a body reaches from a cell for at most [param budget], such as its action
@@ -286,29 +237,7 @@ func get_reachable(
 	profile: NavServerProfile = null,
 	blocked_cells: Array[Vector2i] = []
 ) -> Dictionary[Vector2i, float]:
-	var found: Dictionary[Vector2i, float] = {}
-	if is_nan(budget) or budget < 0.0:
-		push_error("%s: budget is %s; give a number of 0 or more" % [get_path(), budget])
-		return found
-	if not is_in_boundsv(from_id):
-		return found
-	var deadline: int = Time.get_ticks_usec() + timeout_msec * 1000
-	_world.hurry(deadline)
-	if not is_read():
-		return found
-	var path: PathJob = _world.make_job(from_id, from_id, profile)
-	var job: ReachableJob = ReachableJob.new()
-	job.world = path.world
-	job.start = path.start
-	job.profile = path.profile
-	job.size = path.size
-	job.budget = minf(budget, 1e300)
-	job.blocked_cells = _world.list_inner(blocked_cells)
-	NavServer.get_connection().find_reachable(job)
-	NavServer.get_connection().wait_for(func() -> bool: return job.is_over, deadline)
-	for cell: Vector2i in job.costs:
-		found[_world.layout.to_outer(cell)] = job.costs[cell]
-	return found
+	return _questions.find_reachable(from_id, budget, profile, blocked_cells)
 
 
 ## Returns the cell that a point of this node's coordinates lies in.
@@ -505,27 +434,8 @@ func _refuse(reason: String) -> void:
 	push_error("%s: %s" % [get_path() if is_inside_tree() else NodePath(name), reason])
 
 
-func _without_map() -> NavServerPathResult:
-	return NavServerPathResult.without_path(
-		NavServerPathResult.Status.FAILED,
-		"the map is not there: add it to the tree, with layers or a region"
-	)
-
-
 func _is_known() -> bool:
 	return is_inside_tree() and is_node_ready() and _world.is_known()
-
-
-func _send(request: NavServerPathRequest, job: PathJob) -> NavServerPathRequest:
-	request.follow(job, global_transform, global_to_map)
-	var connection: NavServerConnection = NavServer.get_connection()
-	connection.add_job(job)
-	if connection.is_measured:
-		var to_global: Transform2D = global_transform * _world.state.transform
-		job.note = connection.note_question(
-			self, to_global * Vector2(job.start), to_global * Vector2(job.goal)
-		)
-	return request
 
 
 func _finish_frame() -> void:
