@@ -1,0 +1,116 @@
+extends "../test_case.gd"
+## The examples of the pages in [code]guides=[/code], as they stand there.
+
+const TileMaps := preload("../tile_maps.gd")
+
+const _ROOMS: Array[String] = ["......", ".####.", "......"]
+
+
+## A node with the script of a page's example, by its number from 0.
+func _example(page: String, number: int, base: Node) -> Node:
+	var text: String = FileAccess.get_file_as_string(parameters["guides"].path_join(page + ".md"))
+	var script: GDScript = GDScript.new()
+	script.source_code = text.get_slice("```gdscript\n", number + 1).get_slice("```", 0)
+	check_equal(script.reload(), OK, "%s, example %d" % [page, number])
+	base.set_script(script)
+	return base
+
+
+func _map() -> NavServerMap2D:
+	var map: NavServerMap2D = NavServerMap2D.new()
+	map.name = "NavServerMap2D"
+	map.add_child(TileMaps.layer(_ROOMS, TileMaps.tile_set()))
+	return map
+
+
+func _agent() -> NavServerAgent2D:
+	var agent: NavServerAgent2D = NavServerAgent2D.new()
+	agent.name = "NavServerAgent2D"
+	return agent
+
+
+func test_a_body_that_moves_and_slides() -> void:
+	var body: CharacterBody2D = CharacterBody2D.new()
+	body.add_child(_agent())
+	body.position = Vector2(8, 8)
+	var map: NavServerMap2D = _map()
+	map.add_child(_example("migrating", 0, body))
+	add_node(map)
+	body.call("walk_to", Vector2(88, 40))
+	await wait_until(func() -> bool: return map.local_to_map(body.position) == Vector2i(5, 2), 30.0)
+
+
+func test_a_grid_of_code_answers_as_the_engine_s() -> void:
+	var node: Node = _example("migrating", 1, Node2D.new())
+	add_node(node)
+	var map: NavServerMap2D = node.get("map")
+	map.timeout_msec = 1000
+	var grid: AStarGrid2D = AStarGrid2D.new()
+	grid.region = map.region
+	grid.cell_size = map.cell_size
+	grid.diagonal_mode = map.diagonal_mode
+	grid.update()
+	grid.fill_solid_region(Rect2i(4, 0, 1, 4))
+	grid.set_point_weight_scale(Vector2i(2, 0), 3.0)
+	var cells: Array[Vector2i] = node.call("find_way", Vector2i.ZERO, Vector2i(8, 0))
+	check_equal(cells.size(), grid.get_id_path(Vector2i.ZERO, Vector2i(8, 0)).size())
+	check(cells.size() > 9 and Vector2i(2, 0) not in cells)
+	@warning_ignore("redundant_await")
+	var later: Array[Vector2i] = await node.call(
+		"find_way_without_waiting", Vector2i.ZERO, Vector2i(8, 0)
+	)
+	check_equal(later, cells)
+
+
+func test_a_game_is_saved_and_loaded() -> void:
+	var path: String = "user://guide.save"
+	var games: Array[Node] = []
+	for index: int in 2:
+		var game: Node2D = Node2D.new()
+		var walker: Node2D = Node2D.new()
+		walker.name = "Walker"
+		walker.position = Vector2(8, 8)
+		walker.add_child(_agent())
+		var map: NavServerMap2D = _map()
+		map.add_child(walker)
+		game.add_child(map)
+		add_node(_example("saving", 0, game))
+		await wait_until(func() -> bool: return map.map_version > 0, 30.0)
+		games.append(game)
+	var first: NavServerMap2D = games[0].get_node(^"NavServerMap2D")
+	var agent: NavServerAgent2D = first.get_node(^"Walker/NavServerAgent2D")
+	first.set_point_solid(Vector2i(0, 1))
+	agent.target_position = Vector2(88, 40)
+	check(games[0].call("save_game", path))
+	check(games[1].call("load_game", path))
+	var second: NavServerMap2D = games[1].get_node(^"NavServerMap2D")
+	check(second.is_point_solid(Vector2i(0, 1)))
+	var loaded: NavServerAgent2D = second.get_node(^"Walker/NavServerAgent2D")
+	check_equal(loaded.target_position, Vector2(88, 40))
+	await wait_until(func() -> bool: return not loaded.get_current_navigation_path().is_empty())
+	check(not games[1].call("load_game", "user://nothing.save"))
+	DirAccess.remove_absolute(path)
+
+
+func test_who_finds_the_paths_is_told() -> void:
+	NavServer.stop_sidecar()
+	var node: Node = _example("your_players", 0, Node.new())
+	add_node(node)
+	check(not node.call("can_have_crowds"))
+	check(not node.get("is_by_sidecar"))
+	NavServer.get_connection().follow_connection_file(parameters["file"])
+	await wait_until(func() -> bool: return node.get("is_by_sidecar"), 60.0)
+	check(node.call("can_have_crowds"))
+	NavServer.stop_sidecar()
+	check(not node.get("is_by_sidecar"))
+
+
+func test_a_shipped_sidecar_is_started() -> void:
+	var setting: String = "navserver/sidecar/program"
+	var node: Node = _example("your_players", 1, Node.new())
+	check(not node.call("start_shipped_sidecar", "user://nowhere"))
+	check(node.call("start_shipped_sidecar", parameters["shipped"]))
+	await wait_until(NavServer.is_available, 60.0)
+	NavServer.stop_sidecar()
+	ProjectSettings.set_setting(setting, "")
+	node.free()
