@@ -163,6 +163,13 @@ func test_without_threads_the_same_answers_come() -> void:
 	check_equal(result.status, NavServerPathResult.Status.FOUND)
 	check_equal(map.get_id_path(Vector2i(1, 1), Vector2i(7, 1)), result.cells)
 	check(Vector2i(7, 4) in map.get_reachable(Vector2i(7, 1), 4.0))
+	# One poll does as many as it has time for.
+	var requests: Array[NavServerPathRequest] = []
+	for index: int in 50:
+		requests.append(map.find_path(_query(map, Vector2i(1, 1), Vector2i(7, 1 + index % 4))))
+	NavServer.get_connection().call("_flush")
+	fallback.call("poll", Time.get_ticks_usec() + 60_000_000)
+	check(requests.all(func(one: NavServerPathRequest) -> bool: return one.is_completed()))
 	fallback.set("is_threaded", OS.has_feature("threads"))
 
 

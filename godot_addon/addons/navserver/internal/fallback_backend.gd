@@ -2,8 +2,8 @@ extends "backend.gd"
 ## Finds paths by the engine's own AStarGrid2D, where there is no sidecar.
 ##
 ## The work is a list of tasks in order. Where the system has threads one task of the engine's pool
-## works them off; else each poll does one. Worlds belong to whoever works: the main thread only
-## appends tasks and takes results.
+## works them off; else each poll does as many as it has time for. Worlds belong to whoever works:
+## the main thread only appends tasks and takes results.
 
 const FallbackWorld := preload("fallback_world.gd")
 const Settings := preload("settings.gd")
@@ -12,7 +12,7 @@ const _CAPABILITIES: PackedStringArray = [
 	"path", "batch", "reachable", "watch", "unwatch", "cancel"
 ]
 
-## Whether tasks are done on another thread; without it each poll does one.
+## Whether tasks are done on another thread, not by each poll.
 var is_threaded: bool = Settings.has_threads()
 
 var _mutex: Mutex = Mutex.new()
@@ -81,10 +81,12 @@ func unwatch(number: int) -> void:
 
 
 func poll(deadline_usec: int) -> void:
-	if not is_threaded and not _tasks.is_empty():
+	while not is_threaded and not _tasks.is_empty():
 		var task: Callable = _tasks.pop_front()
 		task.call()
 		_working = not _tasks.is_empty()
+		if Time.get_ticks_usec() > deadline_usec:
+			break
 	if _arrived.is_empty():
 		_mutex.lock()
 		_arrived = _results
