@@ -18,7 +18,7 @@ from navserver.commands.query import QUESTIONS
 CHECKOUT = Path(__file__).resolve().parent.parent
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-GUIDES = sorted((CHECKOUT / "docs").rglob("*.md"))
+GUIDES = sorted((CHECKOUT / "docs").glob("*.md"))
 PROGRAMS = [guide for guide in GUIDES if "\n# -> " in guide.read_text(encoding="utf-8")]
 FIRST_SCREEN = README.split("\n## ", maxsplit=1)[0]
 
