@@ -1,6 +1,6 @@
 extends Node2D
-## A game to look at while it is debugged: a crowd, a guard on its rounds, and a prisoner. It saves a
-## picture where the environment variable PICTURE says, once the crowd is on its way.
+## A game to look at while it is debugged: a crowd, a guard on its rounds, and a prisoner. It saves
+## a picture where the environment variable PICTURE says, once the crowd is on its way.
 
 const _ROOMS: Array[String] = [
 	"##############################",
