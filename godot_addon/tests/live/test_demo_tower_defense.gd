@@ -29,6 +29,8 @@ func _is_tower(cell: Vector2i) -> bool:
 func _build(cell: Vector2i) -> void:
 	click(_ground.map_to_local(cell))
 	await play_for(0.1)
+	# Whoever finds the paths now may still be reading the map.
+	await play_until(func() -> bool: return not _game.get("_is_deciding"), 30.0, "it is decided")
 
 
 func _sell(cell: Vector2i) -> void:
