@@ -354,6 +354,8 @@ class PathQueue(Generic[E]):
         known = self._clients.get(client)
         if known is not None:
             known.deficit -= work
+            if known.deficit <= 0.0 and client in self._newcomers:
+                self._round[client] = self._newcomers.pop(client)
 
     def _next_client(self, lanes: int) -> tuple[_Client[E], int] | None:
         """Return the first client with something to do and no deficit, newcomers first."""
@@ -382,7 +384,6 @@ class PathQueue(Generic[E]):
         """Move those passed over to the end of the round."""
         for other, _, _ in passed:
             if other != name:
-                self._round[other] = self._newcomers.pop(other, self._clients[other])
                 self._round.move_to_end(other)
 
     def _forget_idle(self, name: Hashable, client: _Client[E]) -> None:
