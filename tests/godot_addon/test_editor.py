@@ -85,8 +85,10 @@ class Editor:
             matches = (re.search(pattern, line) for line in list(self.lines))
             return next((match for match in matches if match), None)
 
-        match = wait_until(found, seconds)
-        assert match, (pattern, self.lines)
+        # One that has ended will say no more.
+        wait_until(lambda: found() or not self.reader.is_alive(), seconds)
+        match = found()
+        assert match, "\n".join([f"no {pattern} in:", *self.lines[-80:]])
         return match
 
     def sidecar_pid(self, seconds: float = 90.0) -> int:

@@ -29,9 +29,12 @@ static func is_autostart_wanted() -> bool:
 	return ProjectSettings.get_setting(AUTOSTART, true)
 
 
-## Tells whether work may go to threads; some web builds have none.
+## Tells whether work may go to threads. Some web builds have none, and in the editor scripts are
+## reloaded, which ends it if a thread is just running through one.
 static func has_threads() -> bool:
-	return OS.has_feature("threads") and ProjectSettings.get_setting(THREADS, true)
+	if Engine.is_editor_hint() or not OS.has_feature("threads"):
+		return false
+	return ProjectSettings.get_setting(THREADS, true)
 
 
 ## Returns the connection file that this game was told of; empty if none.
