@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -97,12 +97,7 @@ def in_cell_space(grid: Grid, call: Call, name: str) -> NDArray[np.float64]:
     float64 array (n, 2)
         In cell space.
     """
-    points: NDArray[np.float64] = call.arrays[name].astype(np.float64)
-    if call.fields["space"] == "cell":
-        return points
-    # What is not finite is refused where it is used.
-    with np.errstate(invalid="ignore", over="ignore"):
-        return grid.world_to_cell_space(points)
+    return _in_cells(call, name, grid.world_to_cell_space)
 
 
 def velocities_in_cells(grid: Grid, call: Call, name: str) -> NDArray[np.float64]:
@@ -122,12 +117,20 @@ def velocities_in_cells(grid: Grid, call: Call, name: str) -> NDArray[np.float64
     float64 array (n, 2)
         In cells a second.
     """
-    velocities: NDArray[np.float64] = call.arrays[name].astype(np.float64)
+    axes = grid.transform[:, :2]
+    return _in_cells(call, name, lambda velocities: np.linalg.solve(axes, velocities.T).T)
+
+
+def _in_cells(
+    call: Call, name: str, to_cells: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Return an array of a call, brought into cell space where it is in that of the world."""
+    values: NDArray[np.float64] = call.arrays[name].astype(np.float64)
     if call.fields["space"] == "cell":
-        return velocities
+        return values
     # What is not finite is refused where it is used.
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.linalg.solve(grid.transform[:, :2], velocities.T).T
+        return to_cells(values)
 
 
 def properties_of(call: Call) -> dict[str, ArrayLike]:
