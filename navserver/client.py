@@ -48,6 +48,7 @@ T = TypeVar("T")
 
 # How often the connection itself is looked at while nothing comes.
 _LOOK_MS = 50
+_GIVEN_UP = "given up"
 
 
 class Pending(Generic[T]):
@@ -68,9 +69,10 @@ class Pending(Generic[T]):
         self._question = question
         self.number = number
         """The request's id."""
+        self._outcome: Answer | WireError | UnansweredError | None = None
 
     def result(self, timeout: float | None = None) -> T:
-        """Wait for the answer.
+        """Wait for the answer; asked again, it returns the same.
 
         Parameters
         ----------
@@ -88,16 +90,28 @@ class Pending(Generic[T]):
             If it has not come in time; the request is given up then.
         WireError
             If the request was refused.
+        UnansweredError
+            If the server was overloaded, the world was removed, or the request was given up.
         """
-        return read_answer(self._question, self._client._wait(self.number, timeout))
+        if self._outcome is None:
+            try:
+                self._outcome = self._client._wait(self.number, timeout)
+            except RequestTimeoutError:
+                self._outcome = UnansweredError(self._question.message, _GIVEN_UP)
+                raise
+        if isinstance(self._outcome, UnansweredError):
+            raise self._outcome
+        return read_answer(self._question, self._outcome)
 
     def is_ready(self) -> bool:
-        """Return whether the answer is there."""
-        return self._client._has(self.number)
+        """Return whether the answer is there, or will never be."""
+        return self._outcome is not None or self._client._has(self.number)
 
     def cancel(self) -> None:
-        """Give the request up."""
-        self._client._link.give_up(self.number)
+        """Give the request up; an answer that has been taken stays."""
+        if self._outcome is None:
+            self._outcome = UnansweredError(self._question.message, _GIVEN_UP)
+            self._client._link.give_up(self.number)
 
 
 class Client:

@@ -27,6 +27,9 @@ __all__ = ["Link"]
 # A plain integer: operations of enumerations are slow.
 _READABLE = int(zmq.POLLIN)
 _HANDSHAKE_MS = 2000
+# The session connects anew. With -1, which says so, libzmq would end the whole process when the
+# connection breaks while a message of several frames is read (`Assertion failed: !_more`).
+_NEVER_MS = 86_400_000
 _FATAL = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
 _BROKEN = zmq.EVENT_DISCONNECTED | zmq.EVENT_CLOSED | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | _FATAL
 
@@ -90,7 +93,7 @@ class Link(Inbox):  # numpydoc ignore=PR02
         dealer = self._context.socket(zmq.DEALER)
         for option, value in (
             (zmq.LINGER, 0),
-            (zmq.RECONNECT_IVL, -1),
+            (zmq.RECONNECT_IVL, _NEVER_MS),
             (zmq.HANDSHAKE_IVL, _HANDSHAKE_MS),
             (zmq.MAXMSGSIZE, MAX_FRAME_BYTES),
             (zmq.SNDHWM, 2 * MAX_REQUESTS),

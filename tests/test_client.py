@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import zmq
 
 from navserver.client import (
     AsyncClient,
@@ -127,8 +128,28 @@ def test_a_timeout_gives_the_request_up(client: Client) -> None:
         client.ask(ENDLESS, timeout=0.001)
     assert client.ask(find_path("city", (0, 0), (9, 9))).found
     waiting = client.submit(ENDLESS)
+    with pytest.raises(RequestTimeoutError):
+        waiting.result(timeout=0.001)
+    with pytest.raises(UnansweredError, match="given up"):
+        waiting.result()
+    waiting = client.submit(ENDLESS)
     waiting.cancel()
+    assert waiting.is_ready()
+    with pytest.raises(UnansweredError, match="given up"):
+        waiting.result()
     assert client.ask(ping()) > 0.0
+
+
+def test_an_answer_can_be_asked_for_twice(client: Client) -> None:
+    pending = client.submit(find_path("city", (0, 0), (9, 9)))
+    first = pending.result()
+    pending.cancel()
+    assert pending.is_ready()
+    assert pending.result(timeout=0.0).path.tolist() == first.path.tolist()
+    refused = client.submit(find_path("nowhere", (0, 0), (9, 9)))
+    for _ in range(2):
+        with pytest.raises(WireError, match="nowhere"):
+            refused.result()
 
 
 def test_a_client_belongs_to_its_thread(client: Client) -> None:
@@ -298,6 +319,30 @@ def test_broken_connections_lose_and_repeat_nothing(shared: Serving) -> None:
             versions = [edit.result() for edit in edits]
             assert versions == list(range(versions[0], versions[0] + 20))
         assert client.ask(world_info("counted"))["version"] == 101
+    relay.close()
+
+
+def test_what_has_come_before_a_connection_breaks_can_be_read_whole(shared: Serving) -> None:
+    relay = Relay(shared.info.port)
+    with Client.connect(relay.port, shared.info.token, timeout=PATIENCE) as client:
+        client.ask(create_world("broken", width=8, height=8, replace=True))
+        batch = find_paths("broken", [(0, 0)] * 4, [(5, 5)] * 4)
+        pending = [client.submit(batch) for _ in range(100)]
+        link = client._link
+        link.send()
+        assert link.socket is not None
+        # All answers have come, none is read; then the connection breaks.
+        with shared.client() as other:
+            other.ask(batch)
+        time.sleep(0.2)
+        relay.break_all()
+        time.sleep(0.1)
+        counts = []
+        with contextlib.suppress(zmq.Again):
+            while True:
+                counts.append(len(link.socket.recv_multipart(zmq.NOBLOCK)))
+        assert counts.count(8) == 100
+        assert all(len(one.result().offsets) == 5 for one in pending)
     relay.close()
 
 
