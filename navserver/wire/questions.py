@@ -15,20 +15,22 @@ from navserver.wire.mover_answers import (
 )
 from navserver.wire.mover_questions import (
     add_movers,
-    load_movers,
-    mover_info,
     order_movers,
     place_movers,
     remove_movers,
-    run_movers,
-    save_movers,
-    see_movers,
     send_movers_along,
     set_movers,
     set_up_movers,
     steer_movers,
-    step_movers,
     stop_movers,
+)
+from navserver.wire.mover_state_questions import (
+    load_movers,
+    mover_info,
+    run_movers,
+    save_movers,
+    see_movers,
+    step_movers,
     stream_movers,
     view_movers,
     view_routes,
