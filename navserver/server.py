@@ -26,7 +26,8 @@ import zmq
 from navserver import __version__
 from navserver.service.path_queue import Lane
 from navserver.service.scheduler import Scheduler
-from navserver.service.world import World, Worlds
+from navserver.service.world import World
+from navserver.service.worlds import Worlds
 from navserver.sidecar.connection_file import ConnectionInfo, new_token
 from navserver.sidecar.dispatch import CAPABILITIES, Dispatch
 from navserver.sidecar.lifeline import IdleTimer, ParentWatch, watch_stdin

@@ -60,7 +60,8 @@ from navserver.service.requests import (
 )
 from navserver.service.trial import Trial, try_path
 from navserver.service.work import WorkUnit
-from navserver.service.world import World, Worlds
+from navserver.service.world import World
+from navserver.service.worlds import Worlds
 from navserver.status import InputError
 
 __all__ = ["Scheduler"]

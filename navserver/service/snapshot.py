@@ -25,7 +25,8 @@ from navserver.movers.orca import Avoidance
 from navserver.search.grid import Grid
 from navserver.search.profile import Profile
 from navserver.search.validation import MAX_SIDE
-from navserver.service.world import World, Worlds
+from navserver.service.world import World
+from navserver.service.worlds import Worlds
 from navserver.status import InputError
 
 __all__ = ["load_worlds", "pack_worlds", "restore_worlds", "save_worlds", "unpack_worlds"]

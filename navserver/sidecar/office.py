@@ -16,7 +16,8 @@ from navserver._jit import warm_up
 from navserver.service.requests import Reply as ServiceReply
 from navserver.service.requests import Request as ServiceRequest
 from navserver.service.scheduler import Scheduler
-from navserver.service.world import World, Worlds
+from navserver.service.world import World
+from navserver.service.worlds import Worlds
 from navserver.sidecar.agents import Agents
 from navserver.sidecar.aside import Aside
 from navserver.sidecar.figures import RequestFigures

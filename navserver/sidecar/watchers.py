@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from navserver.search.movement import Movement
 from navserver.service.watches import PathInvalid
-from navserver.service.world import World, Worlds
+from navserver.service.world import World
+from navserver.service.worlds import Worlds
 from navserver.wire.server_session import ServerSessions, Session
 
 __all__ = ["Watchers"]

@@ -11,7 +11,7 @@ from navserver.search.grid import Grid
 from navserver.service.path_queue import Lane
 from navserver.service.requests import PathRequest, Reply
 from navserver.service.scheduler import Scheduler
-from navserver.service.world import Worlds
+from navserver.service.worlds import Worlds
 
 
 class Stage:

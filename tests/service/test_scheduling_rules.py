@@ -22,7 +22,7 @@ from navserver.service.requests import (
 )
 from navserver.service.scheduler import Scheduler
 from navserver.service.work import BundleUnit
-from navserver.service.world import Worlds
+from navserver.service.worlds import Worlds
 
 SIDE = 12
 CELLS = st.tuples(st.integers(0, SIDE - 1), st.integers(0, SIDE - 1))

@@ -17,7 +17,8 @@ from navserver.service.path_queue import Lane
 from navserver.service.path_validity import find_breaks, path_cost
 from navserver.service.requests import BatchRequest, Outcome, PathRequest, SearchOptions
 from navserver.service.scheduler import Scheduler
-from navserver.service.world import World, Worlds
+from navserver.service.world import World
+from navserver.service.worlds import Worlds
 from navserver.status import Status
 
 SIDE = 48

@@ -24,7 +24,8 @@ from navserver.service.snapshot import (
     save_worlds,
     unpack_worlds,
 )
-from navserver.service.world import World, Worlds
+from navserver.service.world import World
+from navserver.service.worlds import Worlds
 from navserver.status import InputError
 from tests.strategies import models
 

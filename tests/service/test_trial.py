@@ -9,7 +9,8 @@ from navserver.service.path_tickets import TRIAL_EXPANSIONS
 from navserver.service.requests import BatchRequest, Outcome, PathRequest, SearchOptions, Used
 from navserver.service.scheduler import Scheduler
 from navserver.service.trial import try_path
-from navserver.service.world import World, Worlds
+from navserver.service.world import World
+from navserver.service.worlds import Worlds
 from navserver.status import CellError, Status
 
 OPTIONS = SearchOptions()

@@ -15,7 +15,8 @@ from navserver.search.moves import DiagonalMode
 from navserver.service.path_validity import BreakReason, find_breaks
 from navserver.service.requests import movement_keywords
 from navserver.service.watches import PathInvalid, Watches
-from navserver.service.world import World, Worlds
+from navserver.service.world import World
+from navserver.service.worlds import Worlds
 from navserver.status import InputError
 
 PATH = [(x, 40) for x in range(90)]

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from navserver.search.grid import Grid
 from navserver.search.profile import Profile
-from navserver.service.world import World, Worlds
+from navserver.service.world import World
 from navserver.status import InputError
 
 
@@ -60,27 +59,6 @@ def test_profiles_have_names() -> None:
 def test_names_of_worlds_are_checked(name: Any) -> None:
     with pytest.raises(InputError, match="name"):
         World(name, Grid.filled(2, 2))
-    worlds = Worlds()
-    with pytest.raises(InputError, match="world"):
-        worlds[name]
-    assert name not in worlds
-
-
-def test_worlds_are_bounded_in_number_and_bytes() -> None:
-    worlds = Worlds(max_worlds=2, max_bytes=21 * 200)
-    worlds.add("a", Grid.filled(10, 10))
-    with pytest.raises(InputError, match="size"):
-        worlds.add("b", Grid.filled(101, 1))
-    worlds.add("b", Grid.filled(10, 10))
-    with pytest.raises(InputError, match="as many"):
-        worlds.add("c", Grid.filled(1, 1))
-    worlds.remove("a")
-    worlds.add("c", Grid.filled(1, 1))
-    assert [world.name for world in worlds] == ["b", "c"]
-    with pytest.raises(InputError, match="taken"):
-        worlds.add("c", Grid.filled(1, 1))
-    with pytest.raises(InputError, match="grid"):
-        worlds.add("d", np.zeros((2, 2)))  # type: ignore[arg-type]
 
 
 def test_a_new_table_of_movers_takes_the_place_of_the_former() -> None:

@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from navserver.service.scheduler import Scheduler
-from navserver.service.world import Worlds
+from navserver.service.worlds import Worlds
 from navserver.sidecar.dispatch import CAPABILITIES, Dispatch
 from navserver.sidecar.logbook import Logbook
 from navserver.sidecar.office import Office

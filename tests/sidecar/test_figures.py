@@ -4,7 +4,7 @@ from typing import Any
 
 from navserver.search.grid import Grid
 from navserver.service.scheduler import Scheduler
-from navserver.service.world import Worlds
+from navserver.service.worlds import Worlds
 from navserver.sidecar.figures import RequestFigures, flat_figures, held_figures
 
 

@@ -11,7 +11,7 @@ from navserver.search.grid import Grid
 from navserver.service.requests import PathRequest
 from navserver.service.scheduler import Scheduler
 from navserver.service.work import WorkUnit
-from navserver.service.world import Worlds
+from navserver.service.worlds import Worlds
 from navserver.sidecar.logbook import Logbook
 from navserver.sidecar.workers import Workers, default_workers
 
