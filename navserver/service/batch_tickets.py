@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from navserver.search.cells import paired_cells
 from navserver.search.grid import Grid
-from navserver.search.nodes import CancelFlag, SearchTrace, unpack_cells
+from navserver.search.nodes import CancelFlag, unpack_cells
 from navserver.search.path_kernels import S_COUNT, S_DETAIL, S_EXPANDED, S_STATUS
 from navserver.search.results import PathResult
+from navserver.service.batch_members import FieldTicket, RowTicket
 from navserver.service.path_queue import Lane
-from navserver.service.path_tickets import TRIAL_EXPANSIONS, Job, PathTicket, is_cut_short
+from navserver.service.path_tickets import TRIAL_EXPANSIONS, is_cut_short
 from navserver.service.pending import Desk, Pending
 from navserver.service.replicas import Replica
 from navserver.service.requests import (
@@ -29,11 +30,11 @@ from navserver.service.requests import (
     SearchOptions,
     Used,
 )
-from navserver.service.work import FieldState, RangeUnit, SliceUnit, WorkUnit
+from navserver.service.work import RangeUnit, WorkUnit
 from navserver.service.world import World
 from navserver.status import Detail
 
-__all__ = ["BatchTicket", "FieldTicket", "RowTicket"]
+__all__ = ["BatchTicket"]
 
 FEWEST_OF_A_GOAL = 8
 """Rows of one goal that are worth a sample."""
@@ -279,7 +280,7 @@ class BatchTicket(Pending):
 
     # Results of rows with entries of their own
 
-    def note_row(
+    def note_row(  # numpydoc ignore=PR01
         self,
         desk: Desk,
         member: RowTicket,
@@ -289,25 +290,7 @@ class BatchTicket(Pending):
         error: Exception | None,
         now: float,
     ) -> None:
-        """Take in a row that was searched in slices.
-
-        Parameters
-        ----------
-        desk : Desk
-            The scheduler.
-        member : RowTicket
-            The row.
-        outcome : Outcome
-            How it ended.
-        result : PathResult or None
-            What was found.
-        used : Used
-            How.
-        error : Exception or None
-            Why there is no result.
-        now : float
-            Seconds.
-        """
+        """Take in a row that was searched in slices; see `Batch`."""
         self._members.pop(member, None)
         row = member.row
         self._searching += member.job.searching
@@ -322,18 +305,10 @@ class BatchTicket(Pending):
         self._note(np.array([row]), np.array([len(cells)]), cells, used)
         self.settle_if_done(desk, now)
 
-    def note_field(self, desk: Desk, member: FieldTicket, now: float) -> None:
-        """Take in the rows that a field has answered.
-
-        Parameters
-        ----------
-        desk : Desk
-            The scheduler.
-        member : FieldTicket
-            The rows.
-        now : float
-            Seconds.
-        """
+    def note_field(  # numpydoc ignore=PR01
+        self, desk: Desk, member: FieldTicket, now: float
+    ) -> None:
+        """Take in the rows that a field has answered; see `Batch`."""
         self._members.pop(member, None)
         self._searching += member.searching
         field, rows = member.field, member.row_numbers
@@ -408,133 +383,6 @@ class BatchTicket(Pending):
             RowPaths(self.counts, self._parts),
         )
         desk.settle(self, reply)
-
-
-class RowTicket(PathTicket):
-    """A row of a batch that is searched in slices.
-
-    Parameters
-    ----------
-    batch : BatchTicket
-        Whose row.
-    row : int
-        Which.
-    now : float
-        Seconds.
-    """
-
-    __slots__ = ("batch", "row")
-
-    def __init__(self, batch: BatchTicket, row: int, now: float) -> None:
-        grid = batch.world.replicas.grid
-        ends = unpack_cells(
-            np.array([batch.starts[row], batch.goals[row]]), grid.width, grid.region_position
-        )
-        start, goal = (tuple(cell) for cell in ends.tolist())
-        job = Job(batch.world, batch.options, start, goal)
-        job.tried = True
-        job.pin = batch.pin
-        super().__init__(batch.request, job, (batch.order[0], 1 + row), now)
-        self.deadline = batch.deadline
-        self.batch = batch
-        self.row = row
-
-    def _settle(
-        self,
-        desk: Desk,
-        now: float,
-        outcome: Outcome,
-        result: PathResult | None,
-        used: Used,
-        version: int = 0,  # noqa: ARG002
-        error: Exception | None = None,
-        trace: SearchTrace | None = None,  # noqa: ARG002
-    ) -> None:
-        desk.leave(self)
-        if not self.batch.is_leaving:
-            self.batch.note_row(desk, self, outcome, result, used, error, now)
-
-
-class FieldTicket(Pending):
-    """Rows of a batch that share one search from their goal.
-
-    Parameters
-    ----------
-    batch : BatchTicket
-        Whose rows.
-    rows : int64 array (n,)
-        Which; all of one goal.
-    now : float
-        Seconds.
-    """
-
-    __slots__ = ("batch", "field", "is_at_work", "row_numbers", "searching")
-
-    def __init__(self, batch: BatchTicket, rows: NDArray[np.int64], now: float) -> None:
-        super().__init__(batch.request, batch.world, 0, (batch.order[0], 1 + int(rows[0])), now)
-        self.deadline = batch.deadline
-        self.batch = batch
-        self.row_numbers = rows
-        self.field: FieldState | None = None
-        self.searching = 0.0
-        self.is_at_work = False
-
-    def begin_unit(  # numpydoc ignore=PR01
-        self,
-        desk: Desk,
-        lane: Lane,  # noqa: ARG002
-        now: float,
-    ) -> WorkUnit | None:
-        """Return a slice of the search."""
-        if self.field is None:
-            replica = self.batch.pin()
-            desk.lend(self.client, replica.scratch_bytes)
-            goal = int(self.batch.goals[self.row_numbers[0]])
-            starts = self.batch.starts[self.row_numbers]
-            self.field = FieldState(replica, self.batch.options.movement, goal, starts)
-        self.is_at_work = True
-        rate = self.world.rates.of_field(self.batch.options)
-        return SliceUnit(self.client, self.field, desk.budget(rate, self.deadline, now))
-
-    def end_unit(  # numpydoc ignore=PR01
-        self, desk: Desk, unit: WorkUnit, now: float
-    ) -> None:
-        """Hand the rows to the batch, or wait for the next slice."""
-        unit = cast("SliceUnit[FieldState]", unit)
-        seconds = max(now - unit.started, 0.0)
-        self.is_at_work = False
-        self.searching += seconds
-        self.world.rates.note_field(self.batch.options, unit.expanded, seconds)
-        if self.is_gone:
-            self._close(desk)
-        elif unit.error is not None:
-            self._close(desk)
-            self.batch.error = unit.error
-            self.batch.withdraw(desk, Outcome.FAILED, now)
-        elif unit.state.is_done:
-            self._close(desk)
-            desk.leave(self)
-            self.batch.note_field(desk, self, now)
-        else:
-            desk.wait(self, Lane.GO_ON)
-
-    def withdraw(  # numpydoc ignore=PR01
-        self,
-        desk: Desk,
-        outcome: Outcome,  # noqa: ARG002
-        now: float,  # noqa: ARG002
-    ) -> None:
-        """End the search; the batch has answered for the rows."""
-        desk.leave(self)
-        if self.field is not None:
-            self.field.cancel.set()
-            if not self.is_at_work:
-                self._close(desk)
-
-    def _close(self, desk: Desk) -> None:
-        assert self.field is not None
-        desk.lend(self.client, -self.field.replica.scratch_bytes)
-        self.world.replicas.unpin(self.field.replica)
 
 
 def _flat_ends(grid: Grid, request: BatchRequest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
