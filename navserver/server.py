@@ -10,13 +10,10 @@ import hmac
 import math
 import os
 import secrets
-import signal
 import socket
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Container, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,9 +27,10 @@ from navserver.service.world import World
 from navserver.service.worlds import Worlds
 from navserver.sidecar.connection_file import ConnectionInfo, new_token
 from navserver.sidecar.dispatch import CAPABILITIES, Dispatch
-from navserver.sidecar.lifeline import IdleTimer, ParentWatch, watch_stdin
+from navserver.sidecar.lifeline import IdleTimer, ParentWatch, ending_on_signals, watch_stdin
 from navserver.sidecar.logbook import Logbook
 from navserver.sidecar.office import Office
+from navserver.sidecar.post import FIRST_RETRY_SECONDS, Post
 from navserver.sidecar.workers import Workers, default_workers
 from navserver.status import InputError
 from navserver.wire.limits import MAX_FRAME_BYTES, PROTOCOL, USERNAME
@@ -53,9 +51,6 @@ _MOST_RECEIVED = 64
 _INLINE_SECONDS = 0.002
 # More than another thread needs to be awake.
 _MANY_ROWS = 1000
-_NOT_READING_SECONDS = 10.0
-_MOST_BYTES_HELD = 256 << 20
-_FIRST_RETRY_SECONDS, _LAST_RETRY_SECONDS = 0.001, 0.02
 _HOUSEKEEPING_SECONDS = 1.0
 # The sidecar of an editor that was killed is to be gone soon, whatever else it has to end.
 _PARENT_SECONDS = 0.25
@@ -147,7 +142,7 @@ class Server:
         self._context = zmq.Context()
         self._router = self._context.socket(zmq.ROUTER)
         self._gate = _Gate(self._context, self._token, logbook)
-        self._post = _Post(self._router, self._sessions, logbook, self._clock)
+        self._post = Post(self._send, self._sessions, logbook, self._clock)
         self._poller = zmq.Poller()
         for readable in (self._router, self._gate.socket, self._woken):
             self._poller.register(readable, zmq.POLLIN)
@@ -229,7 +224,7 @@ class Server:
         self._workers.start(default_workers() if settings.workers is None else settings.workers)
         next_look = self._clock()
         period = _HOUSEKEEPING_SECONDS if parent is None else _PARENT_SECONDS
-        with _signals(self.end, self._waker):
+        with ending_on_signals(self.end, self._waker.fileno()):
             while not self._end_reason:
                 self._turn(next_look)
                 now = self._clock()
@@ -344,6 +339,23 @@ class Server:
         with suppress(OSError):
             self._waker.send(b"w")
 
+    def _send(self, connection: Any, frames: list[Any]) -> bool:
+        """Send a message; False if the client has no room for it."""
+        router, last = self._router, len(frames) - 1
+        try:
+            router.send(connection, _MORE)
+            # Once the client's name has been taken, the rest is taken as well.
+            for i, frame in enumerate(frames):
+                copy = len(frame) < _ZERO_COPY_BYTES
+                router.send(frame, _MORE if i < last else zmq.NOBLOCK, copy=copy)
+        except zmq.Again:
+            return False
+        except zmq.ZMQError as error:
+            if error.errno != zmq.EHOSTUNREACH:
+                raise
+            self._sessions.connection_lost(connection, self._clock())
+        return True
+
     # The end
 
     def _drain(self) -> None:
@@ -363,7 +375,7 @@ class Server:
         end = self._clock() + _FLUSH_SECONDS
         self._post.send()
         while self._post.is_holding and self._clock() < end:
-            time.sleep(_FIRST_RETRY_SECONDS)
+            time.sleep(FIRST_RETRY_SECONDS)
             self._post.send()
         # A client leaves when it has read the goodbye; a connection that ends before takes with it
         # what the client has not read.
@@ -426,130 +438,3 @@ class _Gate:
             self.socket.send_multipart([version, request_id, code, text, b"", b""])
             if not is_known:
                 self._logbook.note("warning", "stranger_refused", address=address.decode())
-
-
-class _Held:
-    """What a client has not taken yet."""
-
-    def __init__(self, now: float) -> None:
-        self.messages: deque[list[Any]] = deque()
-        self.nbytes = 0
-        self.since = now
-        """When it last took something."""
-        self.is_last = False
-        """Whether there is nothing but a goodbye: it waits for as long as the connection lasts."""
-        self.retry_at = now
-        self.delay = _FIRST_RETRY_SECONDS
-
-
-class _Post:
-    """Sends what the sessions have to send, and holds back what a client does not take."""
-
-    def __init__(
-        self,
-        router: zmq.Socket[Any],
-        sessions: ServerSessions,
-        logbook: Logbook,
-        clock: Callable[[], float],
-    ) -> None:
-        self._router = router
-        self._sessions = sessions
-        self._logbook = logbook
-        self._clock = clock
-        self._held: dict[Any, _Held] = {}
-
-    @property
-    def is_holding(self) -> bool:
-        """Whether some client has not taken everything, beside goodbyes."""
-        return not all(held.is_last for held in self._held.values())
-
-    @property
-    def retry_at(self) -> float:
-        """When to try again to send what is held back."""
-        if not self._held:
-            return math.inf
-        return min(held.retry_at for held in self._held.values())
-
-    def send(self) -> None:
-        """Send everything that can be sent now."""
-        outbox = self._sessions.messages_to_send()
-        while outbox:
-            connection, frames = outbox.popleft()
-            held = self._held.get(connection)
-            if held is None and not self._has_sent(connection, frames):
-                held = self._held[connection] = _Held(self._clock())
-            if held is not None and not held.is_last:
-                held.messages.append(frames)
-                held.nbytes += sum(map(len, frames))
-        if self._held:
-            self._send_held()
-
-    def _send_held(self) -> None:
-        now = self._clock()
-        for connection, held in list(self._held.items()):
-            if now < held.retry_at:
-                continue
-            held.retry_at = now + held.delay
-            held.delay = min(2.0 * held.delay, _LAST_RETRY_SECONDS)
-            while held.messages and self._has_sent(connection, held.messages[0]):
-                held.nbytes -= sum(map(len, held.messages.popleft()))
-                held.since = now
-                held.delay = _FIRST_RETRY_SECONDS
-            if not held.messages:
-                del self._held[connection]
-            elif held.is_last:
-                continue
-            elif now - held.since > _NOT_READING_SECONDS or held.nbytes > _MOST_BYTES_HELD:
-                self._logbook.note(
-                    "warning", "client_not_reading", messages=len(held.messages), bytes=held.nbytes
-                )
-                self._give_up(connection)
-
-    def _give_up(self, connection: Any) -> None:
-        """Drop what a client does not take, but tell it so once it reads again."""
-        del self._held[connection]
-        if self._sessions.not_reading(connection):
-            outbox = self._sessions.messages_to_send()
-            _, goodbye = outbox.pop()
-            if not self._has_sent(connection, goodbye):
-                last = self._held[connection] = _Held(self._clock())
-                last.messages.append(goodbye)
-                last.is_last = True
-
-    def _has_sent(self, connection: Any, frames: list[Any]) -> bool:
-        """Send a message; False if the client has no room for it."""
-        router, last = self._router, len(frames) - 1
-        try:
-            router.send(connection, _MORE)
-            # Once the client's name has been taken, the rest is taken as well.
-            for i, frame in enumerate(frames):
-                copy = len(frame) < _ZERO_COPY_BYTES
-                router.send(frame, _MORE if i < last else zmq.NOBLOCK, copy=copy)
-        except zmq.Again:
-            return False
-        except zmq.ZMQError as error:
-            if error.errno != zmq.EHOSTUNREACH:
-                raise
-            self._sessions.connection_lost(connection, self._clock())
-        return True
-
-
-@contextmanager
-def _signals(end: Callable[[str], None], waker: socket.socket) -> Iterator[None]:
-    """End on SIGTERM and SIGINT, where this thread is the one that gets them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    before = {
-        number: signal.signal(number, lambda got, _: end(signal.Signals(got).name.lower()))
-        for number in numbers
-    }
-    # A poll that is under way ends when the signal's number arrives.
-    wakeup = signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(wakeup)
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import zmq
 
-from navserver import server as server_module
 from navserver.client import Client, ServerUnavailableError
 from navserver.search.grid import Grid
 from navserver.server import Server, ServerSettings
@@ -144,7 +143,7 @@ def test_a_frame_beyond_the_limit_ends_the_connection(shared: Serving) -> None:
 def test_a_client_that_does_not_read_is_cut_and_nobody_else_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(server_module, "_NOT_READING_SECONDS", 0.5)
+    monkeypatch.setattr("navserver.sidecar.post._NOT_READING_SECONDS", 0.5)
     with serving(workers=1) as running, running.client() as other:
         other.ask(create_world("w", width=512, height=512))
         # Where it is yet to be compiled, heartbeats would end the connection first.

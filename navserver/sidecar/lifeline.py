@@ -1,18 +1,20 @@
-"""When a server ends by itself: its parent is gone, its stdin is closed, nobody uses it."""
+"""When a server ends: it is told by a signal, its parent or its stdin is gone, nobody uses it."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import BinaryIO
 
 import psutil
 
 from navserver.status import InputError
 
-__all__ = ["IdleTimer", "ParentWatch", "watch_stdin"]
+__all__ = ["IdleTimer", "ParentWatch", "ending_on_signals", "watch_stdin"]
 
 
 class ParentWatch:
@@ -129,3 +131,37 @@ class IdleTimer:
         if clients:
             self._last_use = now
         return self._timeout is not None and now - self._last_use >= self._timeout
+
+
+@contextmanager
+def ending_on_signals(end: Callable[[str], None], wake_fd: int) -> Iterator[None]:
+    """End on SIGTERM and SIGINT, where this thread is the one that gets them.
+
+    Parameters
+    ----------
+    end : callable
+        Called with the signal's name in lower case.
+    wake_fd : int
+        What the thread polls: a descriptor that a signal is written to, which does not block.
+
+    Yields
+    ------
+    None
+        Afterwards signals do what they did before.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = {
+        number: signal.signal(number, lambda got, _: end(signal.Signals(got).name.lower()))
+        for number in numbers
+    }
+    # A poll that is under way ends when the signal's number arrives.
+    wakeup = signal.set_wakeup_fd(wake_fd, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(wakeup)
+        for number, handler in before.items():
+            signal.signal(number, handler)
