@@ -104,7 +104,7 @@ def test_errors_name_the_field(client: Client) -> None:
 
 
 def test_an_overload_is_no_answer(client: Client, shared: Serving) -> None:
-    queue = shared.server._scheduler._queue
+    queue = shared.server._scheduler._ledger._queue
     before = queue.max_rows
     queue.max_rows = 0
     try:

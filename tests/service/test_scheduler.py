@@ -1,17 +1,12 @@
 from __future__ import annotations
 
-import threading
-import time
-
 import numpy as np
 import pytest
 
 from navserver.search.astar import find_path
 from navserver.search.grid import Grid
-from navserver.service.path_queue import Lane
 from navserver.service.path_tickets import TRIAL_EXPANSIONS
-from navserver.service.requests import Outcome, PathRequest, QueryRequest, SearchOptions, Used
-from navserver.service.work import SliceUnit
+from navserver.service.requests import Outcome, QueryRequest, SearchOptions, Used
 from navserver.status import CellError, InputError
 from tests.service.driving import Stage, winding
 
@@ -66,44 +61,6 @@ def test_limits_that_were_asked_for_hold_on_both_sides_of_the_first_try(
         assert reply.result.cells.tolist() == expected.cells.tolist()
 
 
-def test_equal_requests_share_one_search() -> None:
-    stage = Stage(winding(LONG))
-    for client in ("a", "b", "c"):
-        stage.ask((0, 0), (LONG - 1, LONG - 1), client)
-    replies = stage.finish()
-    assert [reply.used for reply in replies] == [Used.SEARCH, Used.COALESCED, Used.COALESCED]
-    assert len({id(reply.result) for reply in replies}) == 1
-
-
-def test_a_search_that_saw_an_older_map_is_not_shared() -> None:
-    stage = Stage(winding(LONG), slice_seconds=20e-6)
-    stage.ask((0, 0), (LONG - 1, LONG - 1))
-    assert stage.work()
-    assert stage.work(Lane.BEGIN | Lane.GO_ON)  # it has begun on version 1
-    assert stage.replies() == []
-    stage.world.set_cells([(2, 0)], 255)
-    stage.ask((0, 0), (LONG - 1, LONG - 1))
-    # The newer one is short: it is answered first.
-    second, first = stage.finish()
-    assert (first.map_version, first.outcome) == (1, Outcome.FOUND)
-    assert (second.map_version, second.outcome) == (2, Outcome.UNREACHABLE)
-
-
-def test_the_newest_request_of_an_agent_wins() -> None:
-    stage = Stage(Grid.filled(8, 8))
-    old = stage.ask((0, 0), (7, 7), agent=5)
-    other = stage.ask((0, 0), (7, 7), agent=6)
-    new = stage.ask((0, 0), (3, 3), agent=5)
-    stranger = stage.ask((1, 0), (3, 3), "another", agent=5)
-    outcomes = {reply.request_id: reply.outcome for reply in stage.finish()}
-    assert outcomes == {
-        old: Outcome.SUPERSEDED,
-        other: Outcome.FOUND,
-        new: Outcome.FOUND,
-        stranger: Outcome.FOUND,
-    }
-
-
 @pytest.mark.parametrize("units", [0, 1, 2])
 def test_a_deadline_ends_a_request_wherever_it_is(units: int) -> None:
     stage = Stage(winding(LONG), slice_seconds=20e-6)
@@ -133,22 +90,6 @@ def test_a_deadline_yields_the_partial_path_of_a_search_that_has_begun() -> None
     assert reply.result.cells[0].tolist() == [0, 0]
 
 
-def test_nobody_else_is_given_what_a_deadline_cut_short() -> None:
-    stage = Stage(winding(LONG), slice_seconds=20e-6)
-    options = SearchOptions(allow_partial=True)
-    stage.ask((0, 0), (LONG - 1, LONG - 1), deadline_ms=5.0, options=options)
-    assert stage.work()
-    assert stage.work()
-    stage.now += 0.006
-    stage.scheduler.expire(stage.now)  # from now on it is about to end
-    stage.ask((0, 0), (LONG - 1, LONG - 1), "late", options=options)
-    outcomes = {reply.client: reply.outcome for reply in stage.finish()}
-    assert outcomes == {"me": Outcome.PARTIAL, "late": Outcome.FOUND}
-    stage.ask((0, 0), (LONG - 1, LONG - 1), options=options)
-    [reply] = stage.finish()
-    assert (reply.outcome, reply.used) == (Outcome.FOUND, Used.CACHE)
-
-
 def test_cancel_answers_once_and_stops_the_search() -> None:
     stage = Stage(winding(LONG))
     number = stage.ask((0, 0), (LONG - 1, LONG - 1))
@@ -166,20 +107,6 @@ def test_cancel_answers_once_and_stops_the_search() -> None:
     assert [reply.outcome for reply in stage.finish()] == [Outcome.CANCELLED]
 
 
-def test_a_full_queue_answers_overloaded() -> None:
-    stage = Stage(Grid.filled(8, 8), max_rows=3, max_rows_a_client=2)
-    for _ in range(3):
-        stage.ask((0, 0), (7, 7))
-    for goal in (6, 5):
-        stage.ask((0, 0), (goal, 7), "other")
-    outcomes = [(reply.client, reply.outcome) for reply in stage.finish()]
-    assert outcomes.count(("me", Outcome.OVERLOADED)) == 1
-    assert outcomes.count(("other", Outcome.OVERLOADED)) == 1
-    assert outcomes.count(("me", Outcome.FOUND)) == 2
-    stage.ask((0, 0), (7, 7))
-    assert [reply.outcome for reply in stage.finish()] == [Outcome.FOUND]
-
-
 def test_a_removed_world_answers_what_waited_for_it() -> None:
     stage = Stage(Grid.filled(8, 8))
     stage.ask((0, 0), (7, 7))
@@ -188,20 +115,6 @@ def test_a_removed_world_answers_what_waited_for_it() -> None:
     assert [reply.outcome for reply in stage.finish()] == [Outcome.WORLD_REMOVED]
     with pytest.raises(InputError, match="does not exist"):
         stage.ask((0, 0), (7, 7))
-
-
-def test_requests_that_cannot_be_right_are_refused_at_once() -> None:
-    stage = Stage(Grid.filled(8, 8))
-    with pytest.raises(CellError, match="goal"):
-        stage.ask((0, 0), (8, 0))
-    with pytest.raises(InputError, match="priority"):
-        stage.ask((0, 0), (7, 0), priority=1000)
-    with pytest.raises(InputError, match="deadline_ms"):
-        stage.ask((0, 0), (7, 0), deadline_ms=float("nan"))
-    stage.scheduler.submit(PathRequest("me", 9, "map", goal=(1, 1)), stage.now)
-    with pytest.raises(InputError, match="request_id"):
-        stage.scheduler.submit(PathRequest("me", 9, "map", goal=(1, 1)), stage.now)
-    assert len(stage.finish()) == 1
 
 
 def test_what_only_the_search_can_refuse_is_answered_with_the_error() -> None:
@@ -249,42 +162,6 @@ def test_a_question_that_cannot_be_answered_fails_with_the_error() -> None:
     assert isinstance(reply.error, CellError)
 
 
-def test_a_worker_is_woken_by_work_of_its_lanes_only() -> None:
-    stage = Stage(Grid.filled(8, 8))
-    assert not stage.scheduler.wait_for_work(Lane.ALL, 0.0)
-    stage.ask((0, 0), (7, 7))
-    assert stage.scheduler.wait_for_work(Lane.SHORT)
-    assert not stage.scheduler.wait_for_work(Lane.WHOLE, 0.0)
-
-
-def test_scratch_that_comes_back_wakes_a_worker() -> None:
-    stage = Stage(winding(LONG), max_scratch=1)  # one long search at a time
-    for x in (1, 2):
-        stage.ask((0, 0), (LONG - x, LONG - 1))
-    assert stage.work(Lane.SHORT)
-    unit = stage.scheduler.take_work(stage.now, Lane.SLICED)
-    while unit is not None and not isinstance(unit, SliceUnit):
-        unit.run()
-        stage.scheduler.complete(unit, stage.now)
-        unit = stage.scheduler.take_work(stage.now, Lane.SLICED)
-    assert unit is not None
-    assert not stage.scheduler.wait_for_work(Lane.BEGIN, 0.0)
-    woken = threading.Event()
-
-    def wait() -> None:
-        if stage.scheduler.wait_for_work(Lane.BEGIN):
-            woken.set()
-
-    waiter = threading.Thread(target=wait, daemon=True)
-    waiter.start()
-    while not stage.scheduler._waiters:
-        time.sleep(1e-3)
-    unit.run()
-    stage.scheduler.complete(unit, stage.now)
-    assert woken.wait(60)
-    assert len(stage.finish()) == 2
-
-
 def test_statistics_count_what_happened() -> None:
     stage = Stage(Grid.filled(8, 8))
     stage.ask((0, 0), (7, 7))
@@ -294,20 +171,6 @@ def test_statistics_count_what_happened() -> None:
     assert summary["requests"]["path"]["outcomes"] == {"found": 1}
     assert (summary["waiting"], summary["pending_rows"], summary["at_work"]) == (0, 0, 0)
     assert summary["worlds"]["map"]["memory_bytes"]["total"] > 64
-
-
-def test_scratch_of_long_searches_is_bounded_and_comes_back() -> None:
-    grid = winding(LONG)
-    bytes_each = 16 * grid.size
-    stage = Stage(grid, max_scratch=2 * bytes_each, slice_seconds=20e-6)
-    for x in range(1, 6):
-        stage.ask((0, 0), (LONG - x, LONG - 1), priority=x)
-    most = 0
-    while stage.work():
-        most = max(most, stage.scheduler.statistics()["search_scratch_bytes"])
-    assert 0 < most <= 2 * bytes_each
-    assert stage.scheduler.statistics()["search_scratch_bytes"] == 0
-    assert len(stage.replies()) == 5
 
 
 def test_random_requests_on_random_maps_are_what_searches_find() -> None:
@@ -327,14 +190,3 @@ def test_random_requests_on_random_maps_are_what_searches_find() -> None:
             assert reply.result.cells.tolist() == result.cells.tolist()
             assert reply.result.cost == result.cost
         assert not expected
-
-
-def test_deadlines_of_what_was_answered_do_not_pile_up() -> None:
-    stage = Stage(Grid.filled(8, 8))
-    for _ in range(50):
-        for _ in range(100):
-            stage.ask((0, 0), (7, 7), deadline_ms=3.6e6)
-        assert len(stage.finish()) == 100
-    assert len(stage.scheduler._deadlines) <= 2048
-    stage.ask((0, 0), (7, 7), deadline_ms=5.0)
-    assert stage.scheduler.next_deadline() == pytest.approx(stage.now + 0.005)

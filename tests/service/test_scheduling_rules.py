@@ -73,8 +73,8 @@ class Scheduling(RuleBasedStateMachine):
             assert statistics[name] == 0
         assert self.world.replicas.pin().pins == 1
         assert self.world.replicas.count <= 3
-        assert not self.scheduler._jobs
-        assert not self.scheduler._agents
+        assert not self.scheduler._ledger.jobs
+        assert not self.scheduler._ledger.agents
 
     def submit(self, request: Any) -> None:
         self.pending[self.number] = (request, self.world.version)
@@ -143,7 +143,7 @@ class Scheduling(RuleBasedStateMachine):
         self.now += seconds
         if self.scheduler.next_deadline() <= self.now:
             self.scheduler.expire(self.now)
-        assert self.scheduler.next_deadline() > self.now or self.scheduler._urgent
+        assert self.scheduler.next_deadline() > self.now or self.scheduler._ledger._urgent
 
     @precondition(lambda self: self.pending)
     @rule(data=st.data())
