@@ -2,12 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from navserver.movers.columns import MoverState
 from navserver.search.grid import Grid
-from navserver.service import replicas as replicas_module
 from navserver.service.world import World
 from navserver.service.world_movers import MAX_EVENTS, WorldMovers
 from navserver.status import InputError
@@ -54,17 +52,6 @@ def test_a_step_sees_the_newest_version_and_names_it() -> None:
     assert movers.view().positions.tolist() == [[30.0, 1.0]]
     with pytest.raises(InputError, match="positions"):
         movers.add([(10, 3)], radius=0.4, max_speed=1.0)
-
-
-def test_a_map_that_missed_too_many_edits_is_taken_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replicas_module, "_LOG_FACTOR", -(1 << 20))
-    world = World("map", Grid.filled(8, 8, layers={"fog": np.ones((8, 8))}))
-    movers = WorldMovers(world.replicas, threads=1)
-    world.set_cells([(1, 1)], 255, cell_scale=2.0)
-    world.set_cells([(2, 2)], 3, layers={"mud": 1.0})
-    world.remove_layer("fog")
-    assert movers.step(0.1).version == 4
-    assert movers._grid.map_hash() == world.map_hash()[1]
 
 
 def test_at_a_fixed_rate_late_steps_are_left_out() -> None:
@@ -115,16 +102,6 @@ def test_stopped_movers_stand_and_new_speeds_count() -> None:
     movers.stop(units)
     movers.step(1.0)
     assert movers.view().positions.tolist() == [[5.0, 1.0]]
-
-
-def test_routes_are_what_is_left_of_them() -> None:
-    _, movers = moving()
-    units = movers.add([(1, 1), (1, 5)], radius=0.4, max_speed=2.0)
-    movers.set_paths(units[:1], [(3, 1), (9, 1)], [0, 2])
-    assert [route.tolist() for route in movers.routes(units)] == [[[3, 1], [9, 1]], []]
-    movers.remove(units[:1])
-    with pytest.raises(InputError, match="handles"):
-        movers.routes(units[:1])
 
 
 def test_events_that_nobody_takes_are_bounded() -> None:
