@@ -39,10 +39,8 @@ from navserver.wire.questions import (
     order_movers,
     ping,
     read_state,
-    restore,
     run_movers,
     save_snapshot,
-    snapshot,
     step_movers,
     stream_movers,
     trace,
@@ -399,29 +397,6 @@ def test_acknowledged_edits_since_the_snapshot_are_made_again_or_reported_lost(
         assert other.lost_worlds == ["gone"]
         client.close()
         other.close()
-
-
-def test_a_server_begins_with_the_worlds_of_its_snapshot(tmp_path: Path) -> None:
-    worlds = tmp_path / "worlds.nav"
-    with process("--restore", str(worlds)) as (running, ready):
-        with Client.connect(ready["port"], ready["token"], timeout=PATIENCE) as client:
-            client.ask(create_world("w", WALL[:32, 1000:1032]))
-            digest = client.ask(world_hash("w"))
-            state = client.ask(snapshot())
-            client.ask(save_snapshot())
-        assert worlds.read_bytes() == state
-        running.send_signal(signal.SIGTERM)
-        assert running.wait(PATIENCE) == 0
-    with (
-        process("--restore", str(worlds)) as (running, ready),
-        Client.connect(ready["port"], ready["token"], timeout=PATIENCE) as client,
-    ):
-        # It is told of at once, and whoever asks for it waits until it is made.
-        assert client.ask(list_worlds()) == ["w"]
-        assert client.ask(world_hash("w")) == digest
-        client.ask(edit_world("w", class_ids=0))
-        assert client.ask(restore(state)) == ["w"]
-        assert client.ask(world_hash("w")) == digest
 
 
 # --- asyncio --------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     allow_open_files(_OPEN_FILES)
     be_prompt()
-    worlds = _worlds_of(arguments)
+    restored = None if arguments.restore is None else _restored(arguments.restore)
+    worlds = _worlds_of(restored or (), arguments.maps)
     settings = ServerSettings(
         port=arguments.port,
         ipc=arguments.ipc,
@@ -117,7 +119,11 @@ def run(arguments: argparse.Namespace) -> int:
         stdin_eof=arguments.stdin_eof,
         idle_timeout=arguments.idle_timeout,
     )
-    server = Server(settings, Logbook(as_json=arguments.log_json), on_warm=stay_prompt)
+    logbook = Logbook(as_json=arguments.log_json)
+    if arguments.restore is not None:
+        event = "no_snapshot_yet" if restored is None else "snapshot_restored"
+        logbook.note("info", event, file=str(arguments.restore), worlds=len(restored or ()))
+    server = Server(settings, logbook, on_warm=stay_prompt)
     file = arguments.connection_file
     try:
         info = server.bind()
@@ -131,15 +137,35 @@ def run(arguments: argparse.Namespace) -> int:
             ConnectionInfo.remove(file, server.instance)
 
 
-def _worlds_of(arguments: argparse.Namespace) -> list[World]:
-    from navserver.maps.loading import load_map  # noqa: PLC0415
+def _restored(file: Path) -> list[World] | None:
+    """Return the worlds of a snapshot; None where the first one is yet to be saved."""
     from navserver.service.snapshot import load_worlds  # noqa: PLC0415
+
+    try:
+        return load_worlds(file)
+    except FileNotFoundError:
+        if file.parent.is_dir():
+            return None
+        raise InputError(
+            "restore", str(file), "is in a folder that does not exist",
+            "make the folder, or name a file elsewhere",
+        ) from None  # fmt: skip
+    except OSError as error:
+        raise InputError(
+            "restore", str(file), f"cannot be read: {error.strerror}",
+            "name the file of a snapshot that you may read",
+        ) from None  # fmt: skip
+    except InputError as error:
+        remedy = "name another snapshot, or move this one away to begin without worlds"
+        raise InputError("restore", str(file), error.problem, remedy) from None
+
+
+def _worlds_of(restored: Iterable[World], files: Iterable[str]) -> list[World]:
+    from navserver.maps.loading import load_map  # noqa: PLC0415
     from navserver.service.world import World  # noqa: PLC0415
 
-    worlds: dict[str, World] = {}
-    if arguments.restore is not None and arguments.restore.exists():
-        worlds = {world.name: world for world in load_worlds(arguments.restore)}
-    for file in arguments.maps:
+    worlds = {world.name: world for world in restored}
+    for file in files:
         name = file.removeprefix("builtin:") if file.startswith("builtin:") else Path(file).stem
         if name in worlds:
             raise InputError("map", file, f"is a second world named {name}", "rename the file")

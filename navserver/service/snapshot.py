@@ -152,7 +152,7 @@ def unpack_worlds(packed: bytes) -> list[World]:
         If the bytes are no snapshot, or damaged.
     """
     if not packed.startswith((MAGIC, FORMER_MAGIC)):
-        raise _damaged("does not begin as one", "give what a snapshot has written")
+        raise _damaged("does not begin as a snapshot does", "give what one has written")
     body, digest = packed[:-DIGEST_SIZE], packed[-DIGEST_SIZE:]
     if hashlib.blake2b(body, digest_size=DIGEST_SIZE).digest() != digest:
         raise _damaged("is damaged: its checksum is wrong", "use another snapshot")
