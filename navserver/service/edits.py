@@ -116,36 +116,12 @@ class CellsEdit:
         """Bytes held."""
         return _nbytes(self.cells, self.class_ids, self.cell_scale, *self.layers.values())
 
-    def size(self, grid: Grid) -> int:  # noqa: ARG002
-        """Return the number of cells.
-
-        Parameters
-        ----------
-        grid : Grid
-            The map.
-
-        Returns
-        -------
-        int
-            Repeated ones count.
-        """
+    def size(self, grid: Grid) -> int:  # noqa: ARG002  # numpydoc ignore=PR01
+        """Return the number of cells; see `MapEdit`."""
         return len(self.cells) if self.cells.ndim else 0
 
-    def target(self, grid: Grid) -> tuple[Rectangle, Any]:
-        """Return which cells it writes.
-
-        Parameters
-        ----------
-        grid : Grid
-            The map.
-
-        Returns
-        -------
-        rectangle : (int, int, int, int)
-            What bounds them.
-        index : tuple of int64 array (n,)
-            Rows and columns.
-        """
+    def target(self, grid: Grid) -> tuple[Rectangle, Any]:  # numpydoc ignore=PR01
+        """Return which cells it writes; see `MapEdit`."""
         rows, columns = np.divmod(grid.flat_indices(self.cells), grid.width)
         if rows.size == 0:
             return (0, 0, 0, 0), (rows, columns)
@@ -153,14 +129,8 @@ class CellsEdit:
         x0, y0, x1, y1 = (int(bound) for bound in bounds)
         return (x0, y0, x1, y1), (rows, columns)
 
-    def apply(self, grid: Grid) -> None:
-        """Write the cells.
-
-        Parameters
-        ----------
-        grid : Grid
-            The map.
-        """
+    def apply(self, grid: Grid) -> None:  # numpydoc ignore=PR01
+        """Write the cells; see `MapEdit`."""
         grid.set_cells(
             self.cells, self.class_ids, cell_scale=self.cell_scale, layers=self.layers or None
         )
@@ -211,19 +181,8 @@ class RectangleEdit:
         """Bytes held."""
         return _nbytes(self.class_ids, self.cell_scale, *self.layers.values())
 
-    def size(self, grid: Grid) -> int:
-        """Return the number of cells.
-
-        Parameters
-        ----------
-        grid : Grid
-            The map.
-
-        Returns
-        -------
-        int
-            That of the map where the extent is none.
-        """
+    def size(self, grid: Grid) -> int:  # numpydoc ignore=PR01
+        """Return the number of cells; see `MapEdit`."""
         if self.position is None or self.extent is None:
             return grid.size
         try:
@@ -232,21 +191,8 @@ class RectangleEdit:
         except (TypeError, ValueError, OverflowError):
             return 0
 
-    def target(self, grid: Grid) -> tuple[Rectangle, Any]:
-        """Return which cells it writes.
-
-        Parameters
-        ----------
-        grid : Grid
-            The map.
-
-        Returns
-        -------
-        rectangle : (int, int, int, int)
-            The cells.
-        index : tuple of slice
-            The same.
-        """
+    def target(self, grid: Grid) -> tuple[Rectangle, Any]:  # numpydoc ignore=PR01
+        """Return which cells it writes; see `MapEdit`."""
         x0 = y0 = 0
         width, height = grid.width, grid.height
         if self.position is not None and self.extent is not None:
@@ -256,14 +202,8 @@ class RectangleEdit:
             width, height = self.extent
         return (x0, y0, x0 + width, y0 + height), (slice(y0, y0 + height), slice(x0, x0 + width))
 
-    def apply(self, grid: Grid) -> None:
-        """Write the cells.
-
-        Parameters
-        ----------
-        grid : Grid
-            The map.
-        """
+    def apply(self, grid: Grid) -> None:  # numpydoc ignore=PR01
+        """Write the cells; see `MapEdit`."""
         if self.position is None or self.extent is None:
             grid.set_all(self.class_ids, cell_scale=self.cell_scale, layers=self.layers or None)
         else:
@@ -283,46 +223,16 @@ class LayerRemoval:
     name: str
     nbytes = 64
 
-    def size(self, grid: Grid) -> int:
-        """Return the number of cells.
-
-        Parameters
-        ----------
-        grid : Grid
-            The map.
-
-        Returns
-        -------
-        int
-            All.
-        """
+    def size(self, grid: Grid) -> int:  # numpydoc ignore=PR01
+        """Return the number of cells; see `MapEdit`."""
         return grid.size
 
-    def target(self, grid: Grid) -> tuple[Rectangle, Any]:
-        """Return the whole map.
-
-        Parameters
-        ----------
-        grid : Grid
-            The map.
-
-        Returns
-        -------
-        rectangle : (int, int, int, int)
-            The map.
-        index : tuple of slice
-            The same.
-        """
+    def target(self, grid: Grid) -> tuple[Rectangle, Any]:  # numpydoc ignore=PR01
+        """Return the whole map; see `MapEdit`."""
         return (0, 0, grid.width, grid.height), (slice(None), slice(None))
 
-    def apply(self, grid: Grid) -> None:
-        """Remove the layer.
-
-        Parameters
-        ----------
-        grid : Grid
-            The map.
-        """
+    def apply(self, grid: Grid) -> None:  # numpydoc ignore=PR01
+        """Remove the layer; see `MapEdit`."""
         grid.remove_layer(self.name)
 
 
