@@ -114,7 +114,26 @@ class Pending(Generic[T]):
             self._client._link.give_up(self.number)
 
 
-class Client:
+class _Linked:
+    """What a client of either kind knows of its server."""
+
+    def __init__(self, address: Address, timeout: float, name: str | None) -> None:
+        self.timeout = timeout
+        """Seconds that a question waits for its answer."""
+        self._link = Link(address, name)
+
+    @property
+    def server(self) -> dict[str, Any]:
+        """What the server told of itself: protocol, capabilities, limits, how warm it is."""
+        return dict(self._link.capabilities)
+
+    @property
+    def lost_worlds(self) -> list[str]:
+        """Worlds that lack changes which had been acknowledged, since a server was restarted."""
+        return list(self._link.lost_worlds)
+
+
+class Client(_Linked):
     """A blocking client, for one thread; `connect` makes it.
 
     Parameters
@@ -128,9 +147,7 @@ class Client:
     """
 
     def __init__(self, address: Address, timeout: float, name: str | None) -> None:
-        self.timeout = timeout
-        """Seconds that a question waits for its answer."""
-        self._link = Link(address, name)
+        super().__init__(address, timeout, name)
         self._thread = threading.get_ident()
         self._next_look = 0.0
 
@@ -199,16 +216,6 @@ class Client:
     def close(self) -> None:
         """End session and connection; what waits is given up."""
         self._link.destroy()
-
-    @property
-    def server(self) -> dict[str, Any]:
-        """What the server told of itself: protocol, capabilities, limits, how warm it is."""
-        return dict(self._link.capabilities)
-
-    @property
-    def lost_worlds(self) -> list[str]:
-        """Worlds that lack changes which had been acknowledged, since a server was restarted."""
-        return list(self._link.lost_worlds)
 
     def ask(self, question: Question[T], timeout: float | None = None) -> T:
         """Ask and wait for the answer.
@@ -345,7 +352,7 @@ class Client:
         return link.take(wait_ms)
 
 
-class AsyncClient:
+class AsyncClient(_Linked):
     """A client for asyncio; ``async with AsyncClient(port=..., token=...) as client``.
 
     Parameters
@@ -364,9 +371,7 @@ class AsyncClient:
         timeout: float = 10.0,
         name: str | None = None,
     ) -> None:
-        self.timeout = timeout
-        """Seconds that a question waits for its answer."""
-        self._link = Link(Address.of(port, token, ipc, connection_file), name)
+        super().__init__(Address.of(port, token, ipc, connection_file), timeout, name)
         self._waiting: dict[int, asyncio.Future[Answer | WireError]] = {}
         self._task: asyncio.Task[None] | None = None
         self._opened: asyncio.Future[None] | None = None
@@ -404,11 +409,6 @@ class AsyncClient:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self._link.destroy()
-
-    @property
-    def server(self) -> dict[str, Any]:
-        """What the server told of itself."""
-        return dict(self._link.capabilities)
 
     async def ask(self, question: Question[T], timeout: float | None = None) -> T:
         """Ask and wait for the answer; any number of tasks may.

@@ -449,6 +449,7 @@ def test_async_errors_and_timeouts(shared: Serving) -> None:
         with pytest.raises(RequestTimeoutError):
             await client.ask(ENDLESS, timeout=0.001)
         assert client.server["protocol"] == 1
+        assert client.lost_worlds == []
         assert await client.ask(ping()) > 0.0
 
     run_async(shared.info, body)
