@@ -28,7 +28,7 @@ from navserver.wire.questions import (
     world_hash,
     world_info,
 )
-from tests.sidecar.direct import Direct
+from tests.sidecar.direct import PATIENCE, Direct
 
 BODY = {"radius": 0.4, "max_speed": 4.0}
 
@@ -56,7 +56,7 @@ class Gate:
 
     def wait(self) -> None:
         self.reached.set()
-        assert self.opened.wait(60)
+        assert self.opened.wait(PATIENCE)
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_what_is_stuck_says_why(yard: Direct) -> None:
 
 def test_questions_pass_a_step_and_changes_wait(aside: Direct, gate: Gate) -> None:
     stepping = aside.submit(step_movers("w", 0.1))
-    assert gate.reached.wait(60)
+    assert gate.reached.wait(PATIENCE)
     # Another session's question is answered, and so is one of another world.
     assert aside.ask(find_path("w", (0, 0), (3, 3)), 2).found
     assert aside.ask(world_hash("w"), 2)
@@ -136,7 +136,7 @@ def test_questions_pass_a_step_and_changes_wait(aside: Direct, gate: Gate) -> No
 
 def test_steps_that_are_under_way_can_be_cancelled(aside: Direct, gate: Gate) -> None:
     stepping = aside.submit(step_movers("w", 0.1, 10_000))
-    assert gate.reached.wait(60)
+    assert gate.reached.wait(PATIENCE)
     aside.submit(Question("cancel", {"target": stepping}, lambda _: None))
     gate.opened.set()
     (done,) = aside.wait(stepping)
@@ -153,7 +153,7 @@ def test_long_steps_are_done_in_slices(aside: Direct) -> None:
 
 def test_who_has_gone_steps_no_further(aside: Direct, gate: Gate) -> None:
     aside.submit(step_movers("w", 0.1, 10_000), 2)
-    assert gate.reached.wait(60)
+    assert gate.reached.wait(PATIENCE)
     aside.sessions.connection_lost(2, aside.now)
     aside.now += 100.0
     aside.step()
@@ -165,7 +165,7 @@ def test_who_has_gone_steps_no_further(aside: Direct, gate: Gate) -> None:
 def test_a_world_may_be_restored_while_its_movers_step(aside: Direct, gate: Gate) -> None:
     (snapshot,) = aside.wait(aside.submit(Question("snapshot", {}, lambda _: None)))
     stepping = aside.submit(step_movers("w", 0.1, 10_000))
-    assert gate.reached.wait(60)
+    assert gate.reached.wait(PATIENCE)
     aside.submit(
         Question("restore", {}, lambda _: None, {"state": snapshot.arrays["state"]}),
         2,  # type: ignore[union-attr]
@@ -226,7 +226,7 @@ def test_what_is_due_while_a_world_is_held_is_done_afterwards(aside: Direct, gat
     aside.ask(run_movers("w", 10.0))
     aside.now += 0.1
     aside.step()
-    assert gate.reached.wait(60)
+    assert gate.reached.wait(PATIENCE)
     # Nobody waits for a time that has come already.
     aside.now += 5.0
     assert aside.dispatch.next_due() == np.inf
