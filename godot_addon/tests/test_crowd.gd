@@ -2,6 +2,7 @@ extends "test_case.gd"
 ## Crowds where there is no sidecar, and views.
 
 const MoverView := preload("../addons/navserver/internal/mover_view.gd")
+const MoverUnit := preload("../addons/navserver/internal/mover_unit.gd")
 const Message := preload("../addons/navserver/internal/message.gd")
 
 
@@ -87,3 +88,55 @@ func test_arrays_of_different_lengths_are_nothing() -> void:
 	)
 	check(view.read(reply))
 	check_equal(view.positions[0], Vector2.ONE)
+
+
+func _save_two() -> PackedByteArray:
+	var crowd: NavServerCrowd2D = _make_crowd()
+	crowd.name = "Soldiers"
+	var map: NavServerMap2D = crowd.get_parent()
+	var boat: NavServerProfile = NavServerProfile.new()
+	boat.class_costs = {2: 1.5, 7: INF}
+	crowd.spawn([Vector2(8, 8), Vector2(40, 8), Vector2(56, 8)])
+	crowd.spawn([Vector2(8, 40)], {"profile": boat, "radius": 3.0, "layers": 0xffff_ffff})
+	crowd.order([1, 4], Vector2(100, 100))
+	crowd.remove([2])
+	var state: PackedByteArray = map.get_state()
+	free_nodes()
+	return state
+
+
+func test_units_are_saved_without_a_sidecar() -> void:
+	var state: PackedByteArray = _save_two()
+	# In the very frame that the scene is there.
+	var crowd: NavServerCrowd2D = _make_crowd()
+	crowd.name = "Soldiers"
+	crowd.spawn([Vector2(72, 72)])
+	var map: NavServerMap2D = crowd.get_parent()
+	var boat: NavServerProfile = NavServerProfile.new()
+	boat.class_costs = {2: 1.5, 7: INF}
+	map.profiles = [boat]
+	check(map.set_state(state))
+	check_equal(crowd.get_all_unit_ids(), PackedInt64Array([1, 3, 4]))
+	check_equal(
+		crowd.get_positions(), PackedVector2Array([Vector2(8, 8), Vector2(56, 8), Vector2(8, 40)])
+	)
+	check_equal(crowd.spawn([Vector2(8, 72)]), PackedInt64Array([5]))
+	check(crowd.get_mover_group().get_goal_of(3) == Vector2.INF)
+	check_equal(crowd.get_mover_group().get_goal_of(4), Vector2(100, 100))
+	var kind: MoverUnit.Kind = crowd.get_mover_group().get_unit(4).kind
+	check(kind.ground.profile == boat, "it walks as somebody else")
+	check_equal(kind.properties["layers"], 0xffff_ffff)
+	check_equal(kind.properties["acceleration"], INF)
+	check_equal(crowd.get_mover_group().get_unit(1).kind.ground.profile, null)
+	# A map without crowds takes the units of those that it had.
+	map.set_state(_make_crowd().get_parent().call("get_state") as PackedByteArray)
+	check_equal(crowd.get_unit_count(), 0)
+
+
+func test_units_of_a_crowd_that_is_not_there_are_left_out() -> void:
+	expect_errors(1)
+	var state: PackedByteArray = _save_two()
+	var crowd: NavServerCrowd2D = _make_crowd()
+	crowd.spawn([Vector2(72, 72)])
+	check((crowd.get_parent() as NavServerMap2D).set_state(state))
+	check_equal(crowd.get_unit_count(), 0)

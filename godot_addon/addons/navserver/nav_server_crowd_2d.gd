@@ -77,6 +77,8 @@ const MoverGroup := preload("internal/mover_group.gd")
 ## Internal: no part of what this class offers.
 const MoverTable := preload("internal/mover_table.gd")
 ## Internal: no part of what this class offers.
+const MoverUnit := preload("internal/mover_unit.gd")
+## Internal: no part of what this class offers.
 const SidecarProcess := preload("internal/sidecar_process.gd")
 ## Internal: no part of what this class offers.
 const Settings := preload("internal/settings.gd")
@@ -336,6 +338,11 @@ func is_available() -> bool:
 	return _group.table != null and _group.table.is_live()
 
 
+## Returns what holds the units; for [NavServerMap2D], whose state has them. Null without a map.
+func get_mover_group() -> MoverGroup:
+	return _group if _follow_map() else null
+
+
 func _follow_map() -> bool:
 	if not is_inside_tree():
 		push_error("%s: is in no scene tree: add it first" % name)
@@ -401,8 +408,8 @@ func _are_known(options: Dictionary) -> bool:
 	return true
 
 
-func _make_kind(options: Dictionary) -> MoverGroup.Kind:
-	var kind: MoverGroup.Kind = MoverGroup.Kind.new()
+func _make_kind(options: Dictionary) -> MoverUnit.Kind:
+	var kind: MoverUnit.Kind = MoverUnit.Kind.new()
 	var cell: float = _found.get_cell_length()
 	var body: float = _number(options, "radius", radius)
 	var speed_limit: float = _number(options, "acceleration", acceleration)

@@ -32,6 +32,8 @@ const MapWorld := preload("internal/map_world.gd")
 ## Internal: no part of what this class offers.
 const MoverTable := preload("internal/mover_table.gd")
 ## Internal: no part of what this class offers.
+const SavedMap := preload("internal/saved_map.gd")
+## Internal: no part of what this class offers.
 const TileLayout := preload("internal/tile_layout.gd")
 ## Internal: no part of what this class offers.
 const TileTable := preload("internal/tile_table.gd")
@@ -340,21 +342,26 @@ func get_cells_in_polygon(polygon: PackedVector2Array) -> Array[Vector2i]:
 	return _world.get_cells_in_polygon(polygon)
 
 
-## Returns what code has set, for save games; tiles come from the scene again.
+## Returns what code has set, and the units of the map's crowds with where they stand and go, for
+## save games; tiles and other nodes come from the scene again.
 func get_state() -> PackedByteArray:
-	return _world.overrides.to_bytes()
+	return SavedMap.pack(_world.overrides, _movers, self)
 
 
 ## Takes what [method get_state] returned; false, and an error that says why, if it is something
-## else.
+## else. Units go into the crowds that have the same path from this node.
 func set_state(state: PackedByteArray) -> bool:
+	var saved: SavedMap = SavedMap.new()
 	var before: Array[Vector2i] = _world.overrides.get_cells()
-	var problem: String = _world.overrides.from_bytes(state)
+	var problem: String = saved.read(state)
+	if problem.is_empty():
+		problem = saved.give_overrides(_world.overrides)
 	if not problem.is_empty():
-		push_error("%s: set_state: %s; give what get_state returned" % [get_path(), problem])
+		push_error("%s: set_state: %s; give what get_state returned" % [_get_own_name(), problem])
 		return false
 	for cell: Vector2i in before + _world.overrides.get_cells():
 		_mark(cell)
+	saved.give_units(_movers, self)
 	return true
 
 
@@ -431,7 +438,11 @@ func _refuse(reason: String) -> void:
 	if reason == _refusal:
 		return
 	_refusal = reason
-	push_error("%s: %s" % [get_path() if is_inside_tree() else NodePath(name), reason])
+	push_error("%s: %s" % [_get_own_name(), reason])
+
+
+func _get_own_name() -> NodePath:
+	return get_path() if is_inside_tree() else NodePath(name)
 
 
 func _is_known() -> bool:

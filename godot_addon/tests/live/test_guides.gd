@@ -63,6 +63,8 @@ func test_a_grid_of_code_answers_as_the_engine_s() -> void:
 
 
 func test_a_game_is_saved_and_loaded() -> void:
+	NavServer.get_connection().follow_connection_file(parameters["file"])
+	await wait_until(NavServer.is_available, 60.0)
 	var path: String = "user://guide.save"
 	var games: Array[Node] = []
 	for index: int in 2:
@@ -73,6 +75,10 @@ func test_a_game_is_saved_and_loaded() -> void:
 		walker.add_child(_agent())
 		var map: NavServerMap2D = _map()
 		map.add_child(walker)
+		var soldiers: NavServerCrowd2D = NavServerCrowd2D.new()
+		soldiers.name = "Soldiers"
+		soldiers.area_of_interest = NavServerCrowd2D.AreaOfInterest.EVERYWHERE
+		map.add_child(soldiers)
 		game.add_child(map)
 		add_node(_example("saving", 0, game))
 		await wait_until(func() -> bool: return map.map_version > 0, 30.0)
@@ -81,6 +87,10 @@ func test_a_game_is_saved_and_loaded() -> void:
 	var agent: NavServerAgent2D = first.get_node(^"Walker/NavServerAgent2D")
 	first.set_point_solid(Vector2i(0, 1))
 	agent.target_position = Vector2(88, 40)
+	var ids: PackedInt64Array = (first.get_node(^"Soldiers") as NavServerCrowd2D).spawn(
+		[Vector2(8, 8), Vector2(24, 8)]
+	)
+	(first.get_node(^"Soldiers") as NavServerCrowd2D).order(ids, Vector2(80, 8))
 	check_equal(games[0].call("save_game", path), true)
 	check_equal(games[1].call("load_game", path), true)
 	var second: NavServerMap2D = games[1].get_node(^"NavServerMap2D")
@@ -88,8 +98,13 @@ func test_a_game_is_saved_and_loaded() -> void:
 	var loaded: NavServerAgent2D = second.get_node(^"Walker/NavServerAgent2D")
 	check_equal(loaded.target_position, Vector2(88, 40))
 	await wait_until(func() -> bool: return not loaded.get_current_navigation_path().is_empty())
+	var soldiers: NavServerCrowd2D = second.get_node(^"Soldiers")
+	check_equal(soldiers.get_all_unit_ids(), ids)
+	check_equal(soldiers.get_positions(), PackedVector2Array([Vector2(8, 8), Vector2(24, 8)]))
+	await wait_until(func() -> bool: return soldiers.get_unit_position(ids[0]).x > 60.0)
 	check_equal(games[1].call("load_game", "user://nothing.save"), false)
 	DirAccess.remove_absolute(path)
+	NavServer.stop_sidecar()
 
 
 func test_who_finds_the_paths_is_told() -> void:

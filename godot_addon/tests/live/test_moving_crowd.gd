@@ -3,6 +3,7 @@ extends "../test_case.gd"
 ##
 ## Whoever started the sidecar starts it again when it ends.
 
+const Message := preload("../../addons/navserver/internal/message.gd")
 const TileMaps := preload("../tile_maps.gd")
 
 const _ROOMS: Array[String] = [
@@ -29,6 +30,10 @@ func before_each() -> void:
 	_connection.stop_sidecar()
 	_connection.follow_connection_file(parameters["file"])
 	await wait_until(NavServer.is_available, 60.0, "for the sidecar")
+	_make_scene()
+
+
+func _make_scene() -> void:
 	_map = NavServerMap2D.new()
 	_map.position = Vector2(40.0, -7.0)
 	_map.add_child(TileMaps.layer(_ROOMS, TileMaps.tile_set(), NavServerTileMapLayer))
@@ -256,3 +261,75 @@ func test_a_rebuilt_map_keeps_its_units() -> void:
 	_map.rebuild()
 	await wait_until(func() -> bool: return _arrived.size() >= 4)
 	check(_cell_of(_crowd, ids[3]).x > 10)
+
+
+func test_units_are_saved_across_a_restart() -> void:
+	_crowd.name = "Soldiers"
+	var walkers: PackedInt64Array = _spawn(_crowd, 20)
+	var fast: PackedInt64Array = _crowd.spawn([_at(Vector2i(2, 6))], {"max_speed": 300.0})
+	var guards: PackedInt64Array = _crowd.spawn([_at(Vector2i(18, 1)), _at(Vector2i(18, 2))])
+	_crowd.order(walkers + fast, _at(Vector2i(14, 6)))
+	_crowd.remove(walkers.slice(0, 1))
+	walkers = walkers.slice(1)
+	await wait_until(
+		func() -> bool: return _crowd.get_unit_position(walkers[0]).x > _at(Vector2i(4, 0)).x
+	)
+	tree.paused = true
+	await wait_until(func() -> bool: return _map.get_movers().in_flight == 0)
+	var state: PackedByteArray = _map.get_state()
+	var positions: PackedVector2Array = _crowd.get_positions()
+	tree.paused = false
+	free_nodes()
+	OS.kill(_server_pid())
+	await wait_until(func() -> bool: return not NavServer.is_available())
+	_make_scene()
+	_crowd.name = "Soldiers"
+	check(_map.set_state(state))
+	check_equal(_crowd.get_all_unit_ids(), walkers + fast + guards)
+	check_equal(_crowd.get_positions(), positions)
+	_arrived.clear()
+	await wait_until(func() -> bool: return _arrived.size() >= 20)
+	var sorted: PackedInt64Array = _arrived.duplicate()
+	sorted.sort()
+	check_equal(sorted, walkers + fast)
+	check(_cell_of(_crowd, walkers[0]).x > 10)
+	check_equal(_cell_of(_crowd, guards[1]), Vector2i(18, 2))
+
+
+func test_a_state_takes_the_place_of_units_that_walk() -> void:
+	var ids: PackedInt64Array = _spawn(_crowd, 8)
+	var other: NavServerCrowd2D = _make_crowd()
+	await _step(3)
+	var state: PackedByteArray = _map.get_state()
+	var strangers: PackedInt64Array = _spawn(other, 3, {}, 40)
+	_crowd.order(ids, _at(Vector2i(16, 4)))
+	await wait_until(func() -> bool: return _cell_of(_crowd, ids[0]).x > 4)
+	var wrong: Array[int] = [0]
+	_crowd.remove(ids.slice(0, 2))
+	# Those whose handles are still on their way when others take their ids.
+	_spawn(_crowd, 5)
+	check(_map.set_state(state))
+	_crowd.units_moved.connect(
+		func() -> void: wrong[0] += int(_cell_of(_crowd, ids[0]) != Vector2i(1, 1))
+	)
+	await _step(30)
+	check_equal(wrong[0], 0, "steps that told of those before")
+	# The sidecar tells of them in an order of its own.
+	var told: PackedInt64Array = _crowd.get_unit_ids()
+	told.sort()
+	check_equal(told, ids)
+	check(not other.has_unit(strangers[0]))
+	check_equal(await _count_at_sidecar(), 8)
+	_crowd.order(ids, _at(Vector2i(16, 4)))
+	_arrived.clear()
+	await wait_until(func() -> bool: return _arrived.size() >= 8)
+
+
+func _count_at_sidecar() -> int:
+	var count: Array[int] = [-1]
+	_map.get_movers().ask(
+		Message.new("movers_info"),
+		func(reply: Message) -> void: count[0] = int(str(reply.header["count"]))
+	)
+	await wait_until(func() -> bool: return count[0] >= 0)
+	return count[0]

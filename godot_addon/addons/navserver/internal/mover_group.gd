@@ -12,8 +12,8 @@ signal stuck(ids: PackedInt64Array, reasons: PackedByteArray)
 signal viewed
 
 const Message := preload("message.gd")
-const MoverGround := preload("mover_ground.gd")
 const MoverTable := preload("mover_table.gd")
+const MoverUnit := preload("mover_unit.gd")
 const MoverView := preload("mover_view.gd")
 
 # The protocol's event kinds.
@@ -37,9 +37,11 @@ var area: Rect2 = Rect2()
 ## What was told last; null while there is nothing.
 var view: MoverView = null
 
-var _units: Dictionary[int, Unit] = {}
+var _units: Dictionary[int, MoverUnit] = {}
 var _ids: Dictionary[int, int] = {}
 var _next_id: int = 1
+# So many views are still on their way of units that were replaced.
+var _stale_views: int = 0
 # The last view of all units and of other groups' movers, however many of them are looked at.
 var _whole: MoverView = null
 # Ids and rows of the view, made where somebody asks.
@@ -55,11 +57,11 @@ func _init(the_node: Node) -> void:
 
 
 ## Adds units that are alike; returns their ids, in order.
-func add(points: PackedVector2Array, kind: Kind) -> PackedInt64Array:
+func add(points: PackedVector2Array, kind: MoverUnit.Kind) -> PackedInt64Array:
 	var ids: PackedInt64Array = PackedInt64Array()
 	ids.resize(points.size())
 	for index: int in points.size():
-		var unit: Unit = Unit.new()
+		var unit: MoverUnit = MoverUnit.new()
 		unit.kind = kind
 		unit.position = kind.ground.find_room(points[index])
 		ids[index] = _next_id
@@ -90,10 +92,23 @@ func clear() -> void:
 	remove(get_ids())
 
 
+## Puts others in the place of all units.
+func replace(units: Dictionary[int, MoverUnit], next_id: int) -> void:
+	clear()
+	_units = units
+	_next_id = next_id
+	_whole = null
+	# Each step that was asked for tells once more of those who were there.
+	_stale_views = table.in_flight if _is_live() else 0
+	if _is_live():
+		make()
+	look_still()
+
+
 ## Sends units to goals: one for all, or one for each.
 func order(ids: PackedInt64Array, goals: PackedVector2Array, spread: bool) -> void:
 	for index: int in ids.size():
-		var unit: Unit = _units.get(ids[index])
+		var unit: MoverUnit = _units.get(ids[index])
 		if unit != null:
 			unit.has_goal = true
 			unit.goal = goals[0 if goals.size() == 1 else index]
@@ -115,7 +130,7 @@ func place(ids: PackedInt64Array, points: PackedVector2Array) -> void:
 	var handles: PackedInt64Array = PackedInt64Array()
 	var placed: PackedVector2Array = PackedVector2Array()
 	for index: int in ids.size():
-		var unit: Unit = _units.get(ids[index])
+		var unit: MoverUnit = _units.get(ids[index])
 		if unit == null:
 			continue
 		unit.position = points[index]
@@ -133,7 +148,7 @@ func place(ids: PackedInt64Array, points: PackedVector2Array) -> void:
 
 
 ## Makes units another kind: other speed, body or manners; who they walk as stays.
-func change(ids: PackedInt64Array, kind: Kind) -> void:
+func change(ids: PackedInt64Array, kind: MoverUnit.Kind) -> void:
 	for id: int in ids:
 		if id in _units:
 			_units[id].kind = kind
@@ -149,6 +164,16 @@ func change(ids: PackedInt64Array, kind: Kind) -> void:
 ## Returns all ids, told of or not.
 func get_ids() -> PackedInt64Array:
 	return PackedInt64Array(_units.keys())
+
+
+## Returns the id of the next unit.
+func get_next_id() -> int:
+	return _next_id
+
+
+## Returns a unit that is there.
+func get_unit(id: int) -> MoverUnit:
+	return _units[id]
 
 
 ## Returns how many units there are.
@@ -206,7 +231,7 @@ func list_states() -> PackedByteArray:
 
 ## Returns where a unit was when it was told of last.
 func get_position_of(id: int) -> Vector2:
-	var unit: Unit = _units.get(id)
+	var unit: MoverUnit = _units.get(id)
 	if unit == null:
 		return Vector2(NAN, NAN)
 	for seen: MoverView in [view, _whole] as Array[MoverView]:
@@ -218,13 +243,13 @@ func get_position_of(id: int) -> Vector2:
 
 ## Returns what names a unit to the sidecar; 0 if it does not know it.
 func get_handle_of(id: int) -> int:
-	var unit: Unit = _units.get(id)
+	var unit: MoverUnit = _units.get(id)
 	return 0 if unit == null else unit.handle
 
 
 ## Returns where a unit is sent, in the map's coordinates; INF if nowhere.
 func get_goal_of(id: int) -> Vector2:
-	var unit: Unit = _units.get(id)
+	var unit: MoverUnit = _units.get(id)
 	return Vector2.INF if unit == null or not unit.has_goal else unit.goal
 
 
@@ -254,10 +279,16 @@ func make() -> void:
 		_send_units(get_ids())
 
 
-## Takes note that the movers are gone; the units stay where they were seen last.
-func forget() -> void:
+## Notes where the units were seen last.
+func keep_positions() -> void:
 	_keep_positions(_whole)
 	_keep_positions(view)
+
+
+## Takes note that the movers are gone; the units stay where they were seen last.
+func forget() -> void:
+	keep_positions()
+	_stale_views = 0
 	for id: int in _units:
 		_units[id].handle = 0
 	_ids.clear()
@@ -274,6 +305,9 @@ func unmake() -> void:
 
 ## Takes what a step has come to.
 func take_view(next: MoverView) -> void:
+	if _stale_views > 0:
+		_stale_views -= 1
+		return
 	view = next
 	if next.is_whole:
 		_whole = next
@@ -376,7 +410,7 @@ func _are_all_there() -> bool:
 func _handles_of(ids: PackedInt64Array) -> PackedInt64Array:
 	var handles: PackedInt64Array = PackedInt64Array()
 	for id: int in ids:
-		var unit: Unit = _units.get(id)
+		var unit: MoverUnit = _units.get(id)
 		if unit != null and unit.handle != 0:
 			handles.append(unit.handle)
 	return handles
@@ -395,15 +429,17 @@ static func _add_handles(message: Message, handles: PackedInt64Array) -> void:
 
 
 func _send_units(ids: PackedInt64Array) -> void:
-	var by_kind: Dictionary[Kind, PackedInt64Array] = {}
+	var by_kind: Dictionary[MoverUnit.Kind, PackedInt64Array] = {}
 	for id: int in ids:
-		var kind: Kind = _units[id].kind
+		var kind: MoverUnit.Kind = _units[id].kind
 		if kind not in by_kind:
 			by_kind[kind] = PackedInt64Array()
 		by_kind[kind].append(id)
-	for kind: Kind in by_kind:
+	for kind: MoverUnit.Kind in by_kind:
 		var points: PackedVector2Array = PackedVector2Array()
+		var units: Array[MoverUnit] = []
 		for id: int in by_kind[kind]:
+			units.append(_units[id])
 			# The map may have changed since it was there.
 			_units[id].position = kind.ground.find_room(_units[id].position)
 			points.append(_units[id].position)
@@ -412,12 +448,16 @@ func _send_units(ids: PackedInt64Array) -> void:
 		message.header.merge(kind.properties)
 		message.header.merge(kind.ground.describe())
 		message.add_array("positions", "f32", "%dx2" % points.size(), points.to_byte_array())
-		table.ask(message, _take_handles.bind(by_kind[kind], kind, points))
+		table.ask(message, _take_handles.bind(by_kind[kind], units, kind, points))
 
 
 ## Takes the handles of units that were sent so; what has been said of them since is told now.
 func _take_handles(
-	reply: Message, ids: PackedInt64Array, kind: Kind, points: PackedVector2Array
+	reply: Message,
+	ids: PackedInt64Array,
+	units: Array[MoverUnit],
+	kind: MoverUnit.Kind,
+	points: PackedVector2Array
 ) -> void:
 	var handles: PackedInt64Array = reply.get_bytes("handles", "i64").to_int64_array()
 	if handles.size() != ids.size():
@@ -426,10 +466,11 @@ func _take_handles(
 	var sent: PackedInt64Array = PackedInt64Array()
 	var placed: PackedInt64Array = PackedInt64Array()
 	var places: PackedVector2Array = PackedVector2Array()
-	var changed: Dictionary[Kind, PackedInt64Array] = {}
+	var changed: Dictionary[MoverUnit.Kind, PackedInt64Array] = {}
 	for index: int in ids.size():
-		var unit: Unit = _units.get(ids[index])
-		if unit == null:
+		var unit: MoverUnit = _units.get(ids[index])
+		# Another may have its id by now.
+		if unit != units[index]:
 			gone.append(handles[index])
 			continue
 		unit.handle = handles[index]
@@ -446,7 +487,7 @@ func _take_handles(
 	_is_listed = false
 	_send_handles("movers_remove", gone)
 	place(placed, places)
-	for other: Kind in changed:
+	for other: MoverUnit.Kind in changed:
 		change(changed[other], other)
 	for spread: bool in [true, false]:
 		_send_orders(sent, spread)
@@ -457,7 +498,7 @@ func _send_orders(ids: PackedInt64Array, spread: bool) -> void:
 	var handles: PackedInt64Array = PackedInt64Array()
 	var goals: PackedVector2Array = PackedVector2Array()
 	for id: int in ids:
-		var unit: Unit = _units.get(id)
+		var unit: MoverUnit = _units.get(id)
 		if unit != null and unit.handle != 0 and unit.has_goal and unit.spread == spread:
 			handles.append(unit.handle)
 			goals.append(unit.goal)
@@ -471,27 +512,3 @@ func _send_orders(ids: PackedInt64Array, spread: bool) -> void:
 	_add_handles(message, handles)
 	message.add_array("goals", "f32", "%dx2" % goals.size(), goals.to_byte_array())
 	table.ask(message)
-
-
-## What units that were added together are to the sidecar.
-class Kind:
-	extends RefCounted
-
-	## Fields of movers_add and movers_set.
-	var properties: Dictionary = {}
-	## Where they may be.
-	var ground: MoverGround
-
-
-## One unit.
-class Unit:
-	extends RefCounted
-
-	## Names it to the sidecar; 0 as long as it has not answered.
-	var handle: int = 0
-	var kind: Kind = null
-	## Where it was added, placed, or seen before its sidecar was lost; in the map's coordinates.
-	var position: Vector2 = Vector2.ZERO
-	var goal: Vector2 = Vector2.ZERO
-	var has_goal: bool = false
-	var spread: bool = true

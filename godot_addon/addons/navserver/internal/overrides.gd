@@ -1,10 +1,7 @@
 extends RefCounted
 ## What code has set on top of a map's tiles: solid cells, weights, obstacles.
 
-const Msgpack := preload("msgpack.gd")
 const WorldState := preload("world_state.gd")
-
-const _FORMAT: String = "navserver-map-1"
 
 ## Cells that are solid or walkable whatever their tile says.
 var solid: Dictionary[Vector2i, bool] = {}
@@ -75,8 +72,9 @@ func clear() -> void:
 	scales.clear()
 
 
-## Returns solid cells and weights as bytes; obstacles are nodes and come from their scene.
-func to_bytes() -> PackedByteArray:
+## Returns solid cells and weights in a form that [method take] takes; obstacles are nodes and come
+## from their scene.
+func describe() -> Dictionary:
 	var cells: PackedInt32Array = PackedInt32Array()
 	var flags: PackedByteArray = PackedByteArray()
 	for cell: Vector2i in solid:
@@ -87,30 +85,16 @@ func to_bytes() -> PackedByteArray:
 	for cell: Vector2i in scales:
 		scaled.append_array([cell.x, cell.y])
 		factors.append(scales[cell])
-	return (
-		Msgpack
-		. new()
-		. encode(
-			{
-				"format": _FORMAT,
-				"cells": cells.to_byte_array(),
-				"solid": flags,
-				"scaled": scaled.to_byte_array(),
-				"scales": factors.to_byte_array(),
-			}
-		)
-	)
+	return {
+		"cells": cells.to_byte_array(),
+		"solid": flags,
+		"scaled": scaled.to_byte_array(),
+		"scales": factors.to_byte_array(),
+	}
 
 
-## Takes what [method to_bytes] returned; returns what is wrong with it, and nothing changes then.
-func from_bytes(bytes: PackedByteArray) -> String:
-	var msgpack: Msgpack = Msgpack.new()
-	var value: Variant = msgpack.decode(bytes)
-	if value is not Dictionary:
-		return "%d bytes are no state of a map" % bytes.size()
-	var state: Dictionary = value
-	if state.get("format") != _FORMAT:
-		return "the state is not of the format %s" % _FORMAT
+## Takes what [method describe] returned; returns what is wrong with it, and nothing changes then.
+func take(state: Dictionary) -> String:
 	var parts: Array[PackedByteArray] = []
 	for part: String in ["cells", "solid", "scaled", "scales"]:
 		if state.get(part) is not PackedByteArray:
