@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,10 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgpack
 import numpy as np
 import pytest
 import zmq
 
+import navserver.wire
 from navserver.client import Client, ServerUnavailableError
 from navserver.search.grid import Grid
 from navserver.server import Server, ServerSettings
@@ -116,6 +120,41 @@ def test_who_does_not_know_the_token_is_refused(
 def test_a_client_with_a_wrong_token_is_told(shared: Serving) -> None:
     with pytest.raises(ServerUnavailableError, match="token"):
         Client.connect(shared.info.port, "wrong", timeout=PATIENCE)
+
+
+# --- what the document shows ----------------------------------------------------------------------
+
+
+def conversation() -> Iterator[tuple[str, dict[str, Any], list[bytes]]]:
+    """Yield speaker, header and arrays of each message of the conversation in PROTOCOL.md."""
+    text = (Path(navserver.wire.__file__).parent / "PROTOCOL.md").read_text(encoding="utf-8")
+    block = (
+        text.partition("## A first conversation")[2].partition("```text\n")[2].partition("```")[0]
+    )
+    for message in re.split(r"^(?=[CS] )", block, flags=re.MULTILINE)[1:]:
+        header, *arrays = message[2:].splitlines()
+        frames = [bytes.fromhex("".join(arrays))] if arrays else []
+        yield message[0], json.loads(header.replace(", ...}", "}")), frames
+
+
+def test_the_first_conversation_goes_as_the_document_shows(shared: Serving) -> None:
+    heard: dict[int, list[bytes]] = {}
+    asked = answered = 0
+    with raw_dealer(shared.info.port, shared.info.token) as dealer:
+        for speaker, header, arrays in conversation():
+            if speaker == "C":
+                dealer.send_multipart([msgpack.packb(header), *arrays])
+                asked += 1
+                continue
+            while header["id"] not in heard:
+                frames = dealer.recv_multipart()
+                heard[msgpack.unpackb(frames[0]).get("id", 0)] = frames
+            frames = heard[header["id"]]
+            told = msgpack.unpackb(frames[0])
+            assert {key: told.get(key) for key in header} == header
+            assert frames[1:] == arrays
+            answered += 1
+    assert asked == answered == 4
 
 
 # --- what authenticated clients may do wrong ------------------------------------------------------
