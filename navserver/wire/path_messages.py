@@ -107,7 +107,8 @@ _SEARCH_FIELDS = (
     choice("result", ("points", "cells"), "what comes back: world positions of the cells' "
            "centres, or the cells", default="points"),
     choice("smoothing", ("none", "simplify", "pull_string"), "``simplify`` keeps only the corners "
-           "of the path; ``pull_string`` also straightens it as far as sight allows",
+           "of the path; ``pull_string`` also straightens it as far as sight allows, unless the "
+           "map has changed since the search",
            default="none"),
     integer("priority", -100, 100, "greater goes first among this session's requests", default=0),
     number("deadline_ms", 0.0, 3.6e6, "answer within this time, with ``deadline`` if there is no "
@@ -247,13 +248,14 @@ TRACE = Message(
 
 PATH_INVALID = Event(
     "path_invalid",
-    "Edits have broken watched paths. Each is told once, and its watch has ended.",
+    "Edits have broken watched paths. Each is told once, after the reply that named its watch, and "
+    "the watch has ended.",
     Part(
         (world_field(), integer("version", 0, _ANY, "version of the map that broke them")),
         (
             Array("watches", "u32", ("n",), "the watches"),
-            Array("indices", "u32", ("n",), "the first entry of each path's cells that cannot be "
-                  "reached any more"),
+            Array("indices", "u32", ("n",), "which of each path's cells, counted from 0 and as "
+                  "they were before smoothing, is the first that cannot be reached any more"),
             Array("reasons", "u8", ("n",), "index into the reasons: 0 the cell is blocked, 1 the "
                   "step to it cuts a corner, 2 the world was removed, 3 the body no longer fits"),
         ),

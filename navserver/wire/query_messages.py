@@ -78,13 +78,17 @@ RAYCAST = Message(
         (),
         (
             Array("reached", "u8", ("n",), "1 where the whole way is free"),
-            Array("points", "f32", ("n", 2), "the last free points", unit="world"),
-            Array("cells", "i32", ("n", 2), "the cells that stopped the rays"),
-            Array("normals", "i8", ("n", 2), "the sides of those cells that were met"),
+            Array("points", "f32", ("n", 2), "the last free points: the ends that were reached, "
+                  "the starts of rays that begin in a wall", unit="world"),
+            Array("cells", "i32", ("n", 2), "the cells that stopped the rays, perhaps beyond the "
+                  "border; those of the ends that were reached"),
+            Array("normals", "i8", ("n", 2), "the sides of those cells that were met: -1, 0 is the "
+                  "left one, both numbers are set at a corner, and 0, 0 is none: the end was "
+                  "reached, or the ray begins in a wall"),
         ),
     ),
     errors=("unknown_world",),
-)
+)  # fmt: skip
 
 CONNECTED = Message(
     "connected",
