@@ -116,6 +116,7 @@ func test_the_newest_target_holds() -> void:
 
 
 func test_disabled_agents_and_agents_without_a_map() -> void:
+	expect_errors(1)
 	var walker: Walker = _walker(Vector2i(1, 1))
 	walker.agent.enabled = false
 	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
@@ -123,6 +124,10 @@ func test_disabled_agents_and_agents_without_a_map() -> void:
 		await tree.physics_frame
 	check_equal(_told.size(), 0)
 	check(walker.agent.is_navigation_finished())
+	walker.agent.enabled = true
+	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
+	check_equal(_cell(walker), Vector2i(7, 1))
+	_told.clear()
 	var second: NavServerMap2D = NavServerMap2D.new()
 	second.region = Rect2i(0, 0, 2, 2)
 	add_node(second)
@@ -134,4 +139,84 @@ func test_disabled_agents_and_agents_without_a_map() -> void:
 	lost.agent.target_position = Vector2.ONE
 	await wait_until(func() -> bool: return not _told.is_empty())
 	check_contains(_told[0], "has no map")
-	check_contains(str(lost.agent.call("_get_configuration_warnings")), "There is no map")
+	check_contains(str(lost.agent.call("_get_configuration_warnings")), "There are 2 maps")
+
+
+func test_a_target_that_is_set_before_the_agent_is_in_the_tree() -> void:
+	var walker: Walker = Walker.new()
+	walker.position = _map.map_to_local(Vector2i(1, 1))
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	_map.add_child(walker)
+	check(not walker.agent.is_navigation_finished())
+	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
+	check_equal(_cell(walker), Vector2i(7, 1))
+
+
+func test_places_that_are_none() -> void:
+	expect_errors(3)
+	var walker: Walker = _walker(Vector2i(1, 1))
+	for place: Vector2 in [Vector2(NAN, NAN), Vector2(INF, 0.0)] as Array[Vector2]:
+		walker.agent.target_position = place
+		check(walker.agent.is_navigation_finished())
+	# No 32 bits name its cell.
+	walker.agent.target_position = Vector2(1e35, 0.0)
+	await wait_until(func() -> bool: return not walker.agent.is_navigation_finished())
+	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
+	check(not walker.agent.is_target_reachable())
+	check_equal(_cell(walker), Vector2i(1, 1))
+	walker.agent.radius = NAN
+	check_equal(walker.agent.radius, 10.0)
+
+
+func test_an_agent_below_what_has_no_place() -> void:
+	expect_errors(1)
+	var below: Node = Node.new()
+	var agent: NavServerAgent2D = NavServerAgent2D.new()
+	agent.path_failed.connect(
+		func(_status: NavServerPathResult.Status, reason: String) -> void: _told.append(reason)
+	)
+	below.add_child(agent)
+	_map.add_child(below)
+	for turn: int in 2:
+		agent.target_position = Vector2(24, 24)
+		await wait_until(func() -> bool: return _told.size() > turn)
+	check_contains(_told[1], "put it below the Node2D that is to walk")
+
+
+func test_a_map_that_is_freed() -> void:
+	expect_errors(1)
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.reparent(tree.root)
+	walker.agent.map = _map
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	walker.agent.avoidance_enabled = true
+	_map.free()
+	await wait_until(func() -> bool: return not _told.is_empty())
+	check_contains(_told[0], "has no map")
+	walker.agent.avoidance_enabled = false
+	walker.agent.avoidance_enabled = true
+	# Others are heard all the same.
+	before_each()
+	walker.agent.target_position = _map.map_to_local(Vector2i(3, 1))
+	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
+	check_equal(_cell(walker), Vector2i(3, 1))
+	walker.free()
+
+
+func test_who_is_told_may_free_the_map_that_others_have_just_asked() -> void:
+	expect_errors(2)
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.reparent(tree.root)
+	var lost: Walker = Walker.new()
+	add_node(lost)
+	var nowhere: NavServerMap2D = NavServerMap2D.new()
+	lost.agent.map = nowhere
+	lost.agent.path_failed.connect(
+		func(_status: NavServerPathResult.Status, _reason: String) -> void: _map.free()
+	)
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	lost.agent.target_position = Vector2.ONE
+	await wait_until(func() -> bool: return not _told.is_empty())
+	check_contains(_told[0], "has no map")
+	walker.free()
+	nowhere.free()

@@ -58,8 +58,12 @@ const RequestLog := preload("internal/request_log.gd")
 	set(value):
 		profile = value
 		_avoider.follow()
-## A disabled agent asks for nothing.
-@export var enabled: bool = true
+## A disabled agent asks for nothing. A target that it was given meanwhile is asked for once it is
+## enabled.
+@export var enabled: bool = true:
+	set(value):
+		enabled = value
+		_ask_late()
 ## When to ask for a new path by itself.
 @export var repath_policy: RepathPolicy = RepathPolicy.WHEN_BROKEN:
 	set(value):
@@ -87,13 +91,15 @@ const RequestLog := preload("internal/request_log.gd")
 ## [member NavServerProfile.size].
 @export_range(0.0, 500.0, 0.1, "or_greater", "suffix:px") var radius: float = 10.0:
 	set(value):
-		radius = value
-		_avoider.is_changed = true
+		if _accept("radius", value, is_finite(value)):
+			radius = value
+			_avoider.is_changed = true
 ## Greatest speed.
 @export_range(0.0, 10000.0, 0.1, "or_greater", "suffix:px/s") var max_speed: float = 100.0:
 	set(value):
-		max_speed = value
-		_avoider.is_changed = true
+		if _accept("max_speed", value, is_finite(value)):
+			max_speed = value
+			_avoider.is_changed = true
 ## What the body is to others: they avoid it if this meets their [member avoidance_mask].
 @export_flags_avoidance var avoidance_layers: int = 1:
 	set(value):
@@ -107,8 +113,9 @@ const RequestLog := preload("internal/request_log.gd")
 ## It gives way to those of equal or higher priority.
 @export_range(0.0, 1.0, 0.01) var avoidance_priority: float = 1.0:
 	set(value):
-		avoidance_priority = value
-		_avoider.is_changed = true
+		if _accept("avoidance_priority", value, is_finite(value)):
+			avoidance_priority = value
+			_avoider.is_changed = true
 
 @export_group("Debug", "debug_")
 ## Draws the path while the game runs. Debug > Visible Navigation does it for all agents.
@@ -153,6 +160,9 @@ var _is_in_game: bool = false
 var _is_queued: bool = false
 var _has_target: bool = false
 var _target_told: bool = false
+# Whether it has a target that it could not ask for yet.
+var _is_late: bool = false
+var _has_complained: bool = false
 var _pending: bool = false
 var _watch: int = 0
 # Where it waits for an answer; null if it does not, or has yet to ask.
@@ -188,6 +198,7 @@ func _enter_tree() -> void:
 	_follow_debug()
 	# Once the whole scene is there.
 	_avoider.follow.call_deferred()
+	_ask_late()
 
 
 func _exit_tree() -> void:
@@ -205,14 +216,15 @@ func _get_configuration_warnings() -> PackedStringArray:
 	if get_parent() is not Node2D:
 		warnings.append("Put this node below the Node2D that is to walk.")
 	if is_inside_tree() and find_map(self, map) == null:
-		warnings.append("There is no map: set it, or have one NavServerMap2D in the scene.")
+		warnings.append("%s." % describe_maps(self))
 	return warnings
 
 
 ## Returns the map that a node belongs to: the one given, else the nearest above, else the only one
-## in the tree; null if there is none.
-static func find_map(node: Node, given: NavServerMap2D) -> NavServerMap2D:
-	if given != null:
+## in the tree; null if there is none. A map that was freed counts as none.
+static func find_map(node: Node, given: Variant) -> NavServerMap2D:
+	# No parameter of the map's own type takes one that was freed.
+	if is_instance_valid(given):
 		return given
 	var above: Node = node.get_parent()
 	while above != null:
@@ -223,8 +235,19 @@ static func find_map(node: Node, given: NavServerMap2D) -> NavServerMap2D:
 	return all[0] if all.size() == 1 else null
 
 
-## Sets [member target_position] and asks for a path to it.
+## Returns in words why [method find_map] finds none, with the remedy.
+static func describe_maps(node: Node) -> String:
+	var count: int = node.get_tree().get_node_count_in_group(NavServerMap2D.GROUP)
+	if count < 2:
+		return "There is no map: set it, or have one NavServerMap2D in the scene"
+	return "There are %d maps and none above this node: set the one that is meant" % count
+
+
+## Sets [member target_position] and asks for a path to it: at once, or as soon as the agent is in
+## the tree and enabled.
 func set_target_position(position: Vector2) -> void:
+	if not _accept("target_position", position, position.is_finite()):
+		return
 	target_position = position
 	_has_target = true
 	_target_told = false
@@ -233,8 +256,7 @@ func set_target_position(position: Vector2) -> void:
 
 ## Sets [member velocity].
 func set_velocity(value: Vector2) -> void:
-	if not value.is_finite():
-		push_error("%s: velocity is %s; give finite numbers" % [name, value])
+	if not _accept("velocity", value, value.is_finite()):
 		return
 	velocity = value
 	if avoidance_enabled:
@@ -252,6 +274,7 @@ func set_velocity_forced(value: Vector2) -> void:
 func stop() -> void:
 	_drop_question()
 	_has_target = false
+	_is_late = false
 	_packed = null
 	_path = PackedVector2Array()
 	_result = null
@@ -345,8 +368,22 @@ func _get_position() -> Vector2:
 	return Vector2.ZERO if _body == null else _body.global_position
 
 
+func _accept(what: String, value: Variant, is_finite_there: bool) -> bool:
+	if is_finite_there:
+		return true
+	var place: String = str(get_path()) if is_inside_tree() else str(name)
+	push_error("%s: %s is %s; give finite numbers" % [place, what, value])
+	return false
+
+
+func _ask_late() -> void:
+	if _is_late:
+		_ask()
+
+
 func _ask() -> void:
-	if not enabled or not _is_in_game:
+	_is_late = not enabled or not _is_in_game
+	if _is_late:
 		return
 	if _batch != null:
 		# The newer question takes the place of this one by itself.
@@ -402,18 +439,19 @@ func ask(connection: NavServerConnection) -> bool:
 func _find_batch(connection: NavServerConnection) -> AgentBatch:
 	if not _is_followed_map_good():
 		_follow_map(find_map(self, map))
+	if _body == null:
+		_fail_for_good("%s walks nothing: put it below the Node2D that is to walk" % get_path())
+		return null
 	if _followed == null:
-		_fail(
-			NavServerPathResult.Status.FAILED,
-			"%s has no map: set its map, or have one NavServerMap2D in the scene" % get_path()
-		)
+		_fail_for_good("%s has no map. %s" % [get_path(), describe_maps(self)])
 		return null
 	if not _followed.is_known():
-		_fail(
-			NavServerPathResult.Status.FAILED,
-			"%s is not there: add it to the tree, with layers or a region" % _followed.name
+		var there: String = str(_followed.get_path()) if _followed.is_inside_tree() else "the map"
+		_fail_for_good(
+			"%s: %s is not there: add it to the tree, with layers or a region" % [get_path(), there]
 		)
 		return null
+	_has_complained = false
 	if not _followed.is_read():
 		return null
 	return connection.get_batch(
@@ -540,6 +578,14 @@ func _fail(status: NavServerPathResult.Status, reason: String) -> void:
 	if _note != null:
 		_end_note(status, reason)
 	path_failed.emit(status, reason)
+
+
+## Nobody may listen to [signal path_failed]; what the scene lacks is told aloud, once.
+func _fail_for_good(reason: String) -> void:
+	if not _has_complained:
+		_has_complained = true
+		push_error(reason)
+	_fail(NavServerPathResult.Status.FAILED, reason)
 
 
 func _end_note(status: NavServerPathResult.Status, reason: String = "") -> void:

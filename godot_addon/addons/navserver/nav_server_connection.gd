@@ -430,8 +430,13 @@ func _take_questions(deadline_usec: int) -> void:
 	_batches = []
 	last_batch = null
 	for batch: AgentBatch in batches:
-		batch.map.settle_batch(batch)
-		_backend.find_batch(batch)
+		if is_instance_valid(batch.map):
+			batch.map.settle_batch(batch)
+			_backend.find_batch(batch)
+			continue
+		# Who was told before has freed it; the agents look for another.
+		for waiting: NavServerAgent2D in batch.get_waiting():
+			waiting.ask_again()
 
 
 func _take_jobs() -> void:

@@ -140,7 +140,8 @@ static func _cells_of(points: PackedVector2Array) -> PackedInt32Array:
 	cells.resize(2 * points.size())
 	for index: int in points.size():
 		# As TileLayout.cell_at does it, for bodies on the border of two cells as well.
-		var point: Vector2 = (points[index] + Vector2(0.5, 0.5)).floor()
-		cells[2 * index] = int(point.x)
-		cells[2 * index + 1] = int(point.y)
+		# Not number by number: those are of 64 bits, and their lower 32 would name another cell.
+		var cell: Vector2i = Vector2i((points[index] + Vector2(0.5, 0.5)).floor())
+		cells[2 * index] = cell.x
+		cells[2 * index + 1] = cell.y
 	return cells
