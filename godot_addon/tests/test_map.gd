@@ -438,3 +438,99 @@ func test_a_request_that_nobody_keeps_is_answered_all_the_same() -> void:
 		func(result: NavServerPathResult) -> void: answers.append(result)
 	)
 	await wait_until(func() -> bool: return answers.size() == 1)
+
+
+func test_layers_that_leave_come_back_or_are_dressed_anew() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var walls: TileMapLayer = TileMaps.layer(["", "  #"], TileMaps.tile_set())
+	map.add_child(walls)
+	map.rebuild()
+	await map.map_ready
+	check(map.is_point_solid(Vector2i(2, 1)))
+	walls.enabled = false
+	await map.map_ready
+	check(not map.is_point_solid(Vector2i(2, 1)))
+	walls.enabled = true
+	await map.map_ready
+	check(map.is_point_solid(Vector2i(2, 1)))
+	walls.free()
+	# Before the end of the frame too.
+	check(not map.is_point_solid(Vector2i(2, 1)))
+	await map.map_ready
+	_layer_of(map).tile_set = TileMaps.tile_set(
+		true,
+		TileSet.TILE_SHAPE_SQUARE,
+		TileSet.TILE_LAYOUT_STACKED,
+		TileSet.TILE_OFFSET_AXIS_HORIZONTAL,
+		Vector2i(32, 32)
+	)
+	await map.map_ready
+	check_equal(map.map_to_local(Vector2i(1, 1)), Vector2(48, 48))
+
+
+func test_a_map_grows_with_its_tiles() -> void:
+	var map: NavServerMap2D = _map_of(["...", "..."], NavServerTileMapLayer)
+	await map.map_ready
+	for x: int in range(3, 8):
+		_layer_of(map).set_cell(Vector2i(x, 1), 7, TileMaps.GROUND)
+	await map.map_ready
+	var result: NavServerPathResult = await _find(map, Vector2i(0, 0), Vector2i(7, 1))
+	check_equal(result.status, NavServerPathResult.Status.FOUND)
+	var fixed: NavServerMap2D = _map_of(["...", "..."], NavServerTileMapLayer)
+	fixed.region = Rect2i(0, 0, 3, 2)
+	await fixed.map_ready
+	_layer_of(fixed).set_cell(Vector2i(3, 1), 7, TileMaps.GROUND)
+	await tree.process_frame
+	await tree.process_frame
+	check(not fixed.is_in_boundsv(Vector2i(3, 1)))
+
+
+func test_layers_that_do_not_fit_are_told_of_once() -> void:
+	expect_errors(1)
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var roof: TileMapLayer = TileMaps.layer(["", "  #"], TileMaps.tile_set())
+	# Drawn a little higher it still is of the same cells.
+	roof.position = Vector2(0, -7)
+	map.add_child(roof)
+	map.rebuild()
+	check_equal(map.call("_get_configuration_warnings"), PackedStringArray())
+	roof.position = Vector2(0, -8)
+	for turn: int in 2:
+		map.rebuild()
+	var warnings: PackedStringArray = map.call("_get_configuration_warnings")
+	check_contains(warnings[0], "is moved against")
+
+
+func test_obstacles_far_larger_than_the_map_and_none_at_all() -> void:
+	var map: NavServerMap2D = _map_of(["...", "..."])
+	await map.map_ready
+	var obstacle: NavServerObstacle2D = NavServerObstacle2D.new()
+	map.add_child(obstacle)
+	obstacle.size = Vector2(1e9, 1e9)
+	check(map.is_point_solid(Vector2i(2, 1)))
+	for size: Vector2 in [Vector2.ZERO, Vector2(NAN, 4.0), Vector2(INF, INF)] as Array[Vector2]:
+		obstacle.size = size
+		check(not map.is_point_solid(Vector2i(0, 0)))
+	obstacle.size = Vector2(32, 32)
+	check(map.is_point_solid(Vector2i(0, 0)))
+	obstacle.position = Vector2(NAN, 0.0)
+	await tree.process_frame
+	await tree.process_frame
+	check(not map.is_point_solid(Vector2i(0, 0)))
+
+
+func test_what_cannot_be_asked_or_made_is_told_with_a_remedy() -> void:
+	expect_errors(4)
+	var map: NavServerMap2D = _map_of(["...", "..."])
+	var result: NavServerPathResult = await map.find_path(null).wait()
+	check_contains(result.reason, "give a NavServerPathQuery")
+	# One error, not one a cell.
+	map.fill_weight_scale_region(Rect2i(0, 0, 3, 2), NAN)
+	var profile: NavServerProfile = NavServerProfile.new()
+	profile.class_costs[900] = 2.0
+	check_equal(profile.get_cost_table().size(), 256)
+	var flat: NavServerMap2D = NavServerMap2D.new()
+	flat.region = Rect2i(0, 0, 4, 4)
+	flat.cell_size = Vector2(16, 0)
+	add_node(flat)
+	check_contains(str(flat.call("_get_configuration_warnings")), "two numbers above 0")

@@ -48,7 +48,7 @@ const SOLID: int = WorldState.SOLID
 const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_NO_OBSTACLES
 
 ## The layers that make the map, bottom first. Empty takes all TileMapLayers below this node, else
-## those beside it.
+## those beside it. Layers that are not enabled do not count.
 @export var tile_map_layers: Array[TileMapLayer] = []:
 	set(value):
 		tile_map_layers = value
@@ -105,6 +105,11 @@ var _world: MapWorld = MapWorld.new()
 var _questions: MapQuestions = MapQuestions.new(self, _world)
 var _movers: MoverTable = null
 var _dirty: bool = false
+# The layers that count, or might.
+var _watched: Array[TileMapLayer] = []
+var _is_looking: bool = false
+# What was warned of, each once.
+var _told: Dictionary[String, bool] = {}
 # Null unless the cells are drawn.
 var _drawing: MapDrawing = null
 # What was told last, so that it is not told again at each request.
@@ -147,7 +152,8 @@ func _notification(what: int) -> void:
 func _get_configuration_warnings() -> PackedStringArray:
 	var layers: Array[TileMapLayer] = find_layers()
 	if layers.is_empty() and region.has_area():
-		return []
+		var problem: String = TileLayout.new(null, cell_size).problem
+		return [] if problem.is_empty() else [problem + "."]
 	if layers.is_empty():
 		return ["Add TileMapLayers below this node or name them in tile_map_layers, or set region."]
 	var problems: PackedStringArray = MapLayers.find_problems(layers)
@@ -156,24 +162,28 @@ func _get_configuration_warnings() -> PackedStringArray:
 
 ## Returns the layers that make the map, see [member tile_map_layers].
 func find_layers() -> Array[TileMapLayer]:
-	return MapLayers.find(self, tile_map_layers)
+	return MapLayers.select(MapLayers.find_all(self, tile_map_layers))
 
 
-## Reads all layers and TileSets again: after changes that no other method tells of. What code has
-## set stays. [signal map_ready] tells when the map can be asked; requests until then wait for it.
+## Reads all layers and TileSets again: after changes that no other method tells of, such as layers
+## that were added or moved, and tiles that mean something else. (Layers that are freed, disabled,
+## enabled, or given another TileSet make the map read them by itself.) What code has set stays.
+## [signal map_ready] tells when the map can be asked; requests until then wait for it.
 func rebuild() -> void:
 	_dirty = false
 	var layers: Array[TileMapLayer] = find_layers()
+	_watch_layers()
 	var layout: TileLayout = TileLayout.new(null if layers.is_empty() else layers[0], cell_size)
 	if not layout.problem.is_empty():
-		_refuse("%s %s" % [layers[0].name, layout.problem])
+		_refuse(layout.problem if layers.is_empty() else "%s %s" % [layers[0].name, layout.problem])
 		return
 	var transform_there: Transform2D = Transform2D.IDENTITY
 	if not layers.is_empty():
 		transform_there = global_transform.affine_inverse() * layers[0].global_transform
 	var table: TileTable = _read_table(layers)
-	for problem: String in table.problems:
-		push_warning("%s: %s" % [get_path(), problem])
+	_warn(table.problems)
+	if not layers.is_empty():
+		_warn(MapLayers.find_problems(layers))
 	for profile: NavServerProfile in profiles:
 		if profile != null:
 			_world.name_profile(profile)
@@ -183,10 +193,13 @@ func rebuild() -> void:
 
 
 ## Tells that cells of the layers were changed by code, where the layer is no
-## [NavServerTileMapLayer]. What changes in one frame is sent together.
+## [NavServerTileMapLayer]. What changes in one frame is sent together. A map without a
+## [member region] grows with tiles outside of it, which takes a [method rebuild].
 func notify_cells_changed(cells: Array[Vector2i]) -> void:
 	for cell: Vector2i in cells:
 		_mark(cell)
+		if not _dirty and not region.has_area() and _world.is_beyond(cell):
+			_rebuild_later()
 
 
 ## Asks for a path; never waits. See [NavServerPathRequest] for the answer.
@@ -291,10 +304,7 @@ func is_point_solid(id: Vector2i) -> bool:
 
 ## Multiplies what a cell costs by a number of 0 or more.
 func set_point_weight_scale(id: Vector2i, weight_scale: float) -> void:
-	if is_nan(weight_scale) or is_inf(weight_scale) or weight_scale < 0.0:
-		push_error(
-			"%s: weight_scale is %s; give a number of 0 or more" % [get_path(), weight_scale]
-		)
+	if not _check_scale(weight_scale):
 		return
 	_world.overrides.scales[id] = weight_scale
 	_mark(id)
@@ -314,6 +324,8 @@ func fill_solid_region(cells: Rect2i, solid: bool = true) -> void:
 
 ## Multiplies what the cells of a rectangle cost by a number of 0 or more.
 func fill_weight_scale_region(cells: Rect2i, weight_scale: float) -> void:
+	if not _check_scale(weight_scale):
+		return
 	for y: int in range(cells.position.y, cells.end.y):
 		for x: int in range(cells.position.x, cells.end.x):
 			set_point_weight_scale(Vector2i(x, y), weight_scale)
@@ -424,10 +436,45 @@ func _follow_debug() -> void:
 
 func _on_setting_changed() -> void:
 	update_configuration_warnings()
-	# Several settings in one frame make one rebuild.
-	if is_node_ready() and not Engine.is_editor_hint() and not _dirty:
+	if is_node_ready() and not Engine.is_editor_hint():
+		_rebuild_later()
+
+
+## Several reasons in one frame make one rebuild.
+func _rebuild_later() -> void:
+	if not _dirty:
 		_dirty = true
 		rebuild.call_deferred()
+
+
+func _watch_layers() -> void:
+	MapLayers.unwatch(_watched, _on_layer_changed)
+	_watched = MapLayers.find_all(self, tile_map_layers)
+	MapLayers.watch(_watched, _on_layer_changed)
+
+
+## It may be about anything; only who counts is of interest, once the frame is over.
+func _on_layer_changed() -> void:
+	if not _is_looking:
+		_is_looking = true
+		_look_at_layers.call_deferred()
+
+
+func _look_at_layers() -> void:
+	_is_looking = false
+	var here: Array[TileMapLayer] = MapLayers.select(_watched).filter(
+		func(layer: TileMapLayer) -> bool: return layer.is_inside_tree()
+	)
+	# Of a map without any layer nothing is left to read.
+	if is_inside_tree() and not here.is_empty() and not _world.has_layers(here):
+		_rebuild_later()
+
+
+func _warn(problems: PackedStringArray) -> void:
+	for problem: String in problems:
+		if problem not in _told:
+			_told[problem] = true
+			push_warning("%s: %s" % [_get_own_name(), problem])
 
 
 func _read_table(layers: Array[TileMapLayer]) -> TileTable:
@@ -443,6 +490,15 @@ func _refuse(reason: String) -> void:
 
 func _get_own_name() -> NodePath:
 	return get_path() if is_inside_tree() else NodePath(name)
+
+
+func _check_scale(weight_scale: float) -> bool:
+	if is_finite(weight_scale) and weight_scale >= 0.0:
+		return true
+	push_error(
+		"%s: weight_scale is %s; give a number of 0 or more" % [_get_own_name(), weight_scale]
+	)
+	return false
 
 
 func _is_known() -> bool:

@@ -14,6 +14,7 @@ extends Node2D
 	set(value):
 		_lift()
 		map = value
+		update_configuration_warnings()
 		_lay()
 ## Size of the rectangle around this node, if there is no polygon.
 @export var size: Vector2 = Vector2(16.0, 16.0):
@@ -35,7 +36,7 @@ extends Node2D
 ## Class of the cells under it, from 0 to 255: 255 is solid, others cost what profiles say.
 @export_range(0, 255) var nav_class: int = 255:
 	set(value):
-		nav_class = value
+		nav_class = clampi(value, 0, 255)
 		_lay()
 
 var _laid_on: NavServerMap2D = null
@@ -57,8 +58,15 @@ func _notification(what: int) -> void:
 		_lay()
 
 
+func _get_configuration_warnings() -> PackedStringArray:
+	if is_inside_tree() and NavServerAgent2D.find_map(self, map) == null:
+		return ["%s." % NavServerAgent2D.describe_maps(self)]
+	return []
+
+
 func _draw() -> void:
-	if Engine.is_editor_hint():
+	# While its corners are being dragged they need not make a polygon.
+	if Engine.is_editor_hint() and not Geometry2D.triangulate_polygon(_get_corners()).is_empty():
 		draw_colored_polygon(_get_corners(), Color(1.0, 0.3, 0.2, 0.3))
 
 
@@ -80,6 +88,8 @@ func _lay() -> void:
 	_laid_on = found
 	var cells: Array[Vector2i] = []
 	if enabled:
+		if found.global_transform.determinant() == 0.0:
+			return
 		var to_map: Transform2D = found.global_transform.affine_inverse() * global_transform
 		cells = found.get_cells_in_polygon(to_map * _get_corners())
 	found.set_obstacle(self, cells, nav_class)

@@ -9,7 +9,8 @@ extends Resource
 ## walker, a boat and a tank share one map. Share one resource among all agents of a kind.
 
 ## Cost of entering a cell of a class (1 to 254), a number of 0 or more; [constant @GDScript.INF]
-## blocks. Classes that are not here cost 1. Class 255, solid, always blocks.
+## blocks. Classes that are not here cost 1. Class 255, solid, always blocks. Set it as a whole: the
+## profile does not see what is written into the dictionary.
 @export var class_costs: Dictionary[int, float] = {}:
 	set = set_class_costs
 ## Side of the square body in cells; it is anchored at its top left cell.
@@ -22,17 +23,7 @@ extends Resource
 ## Sets [member class_costs]; refused, with an error that says why, if a class or cost cannot be.
 func set_class_costs(value: Dictionary[int, float]) -> void:
 	for class_id: int in value:
-		var cost: float = value[class_id]
-		if class_id < 0 or class_id > 254 or is_nan(cost) or cost < 0.0:
-			push_error(
-				(
-					(
-						"NavServerProfile %s: class_costs[%d] is %s; give classes 0 to 254 costs of 0 or"
-						+ " more, INF to block"
-					)
-					% [resource_path, class_id, cost]
-				)
-			)
+		if not _check(class_id, value[class_id]):
 			return
 	class_costs = value
 	emit_changed()
@@ -50,6 +41,19 @@ func get_cost_table() -> PackedFloat32Array:
 	table.resize(256)
 	table.fill(1.0)
 	for class_id: int in class_costs:
-		table[class_id] = class_costs[class_id]
+		# It may have been written into the dictionary, past the setter.
+		if _check(class_id, class_costs[class_id]):
+			table[class_id] = class_costs[class_id]
 	table[255] = INF
 	return table
+
+
+func _check(class_id: int, cost: float) -> bool:
+	if class_id >= 0 and class_id <= 254 and cost >= 0.0:
+		return true
+	var place: String = "NavServerProfile"
+	if not resource_path.is_empty():
+		place += " " + resource_path
+	var remedy: String = "give classes 0 to 254 costs of 0 or more, INF to block"
+	push_error("%s: class_costs[%d] is %s; %s" % [place, class_id, cost, remedy])
+	return false

@@ -6,6 +6,8 @@ const MapWorld := preload("map_world.gd")
 const PathJob := preload("path_job.gd")
 const ReachableJob := preload("reachable_job.gd")
 
+const _LONGEST_MSEC: float = 3.6e6
+
 var _map: NavServerMap2D
 var _world: MapWorld
 
@@ -19,6 +21,13 @@ func _init(map: NavServerMap2D, world: MapWorld) -> void:
 ## Asks for a path; never waits.
 func find_path(query: NavServerPathQuery) -> NavServerPathRequest:
 	var request: NavServerPathRequest = NavServerPathRequest.new()
+	if query == null:
+		var reason: String = "query is null; give a NavServerPathQuery"
+		push_error("%s: find_path: %s" % [_get_name(), reason])
+		request.complete(
+			NavServerPathResult.without_path(NavServerPathResult.Status.FAILED, reason)
+		)
+		return request
 	if not _map.is_known():
 		request.complete(_without_map())
 		return request
@@ -29,7 +38,9 @@ func find_path(query: NavServerPathQuery) -> NavServerPathRequest:
 	)
 	if query.size > 0:
 		job.size = query.size
-	job.deadline_msec = query.deadline_msec
+	# What is no time, or longer than anybody waits, is no deadline.
+	if query.deadline_msec > 0.0 and query.deadline_msec <= _LONGEST_MSEC:
+		job.deadline_msec = query.deadline_msec
 	job.priority = clampi(query.priority, -100, 100)
 	job.allow_partial = query.allow_partial_path
 	job.watch = query.watch
@@ -61,7 +72,7 @@ func find_reachable(
 ) -> Dictionary[Vector2i, float]:
 	var found: Dictionary[Vector2i, float] = {}
 	if is_nan(budget) or budget < 0.0:
-		push_error("%s: budget is %s; give a number of 0 or more" % [_map.get_path(), budget])
+		push_error("%s: budget is %s; give a number of 0 or more" % [_get_name(), budget])
 		return found
 	if not _map.is_in_boundsv(from):
 		return found
@@ -82,6 +93,10 @@ func find_reachable(
 	for cell: Vector2i in job.costs:
 		found[_world.layout.to_outer(cell)] = job.costs[cell]
 	return found
+
+
+func _get_name() -> String:
+	return str(_map.get_path()) if _map.is_inside_tree() else str(_map.name)
 
 
 func _get_deadline() -> int:

@@ -29,6 +29,7 @@ var overrides: Overrides = Overrides.new()
 var problem: String = ""
 
 var _layers: Array[TileMapLayer] = []
+var _tile_sets: Array[TileSet] = []
 var _table: TileTable = null
 var _reader: TileReader = null
 # Whether the layers may still be painted in the frame that began.
@@ -49,6 +50,7 @@ func begin(
 	diagonal_mode: AStarGrid2D.DiagonalMode
 ) -> void:
 	_layers = layers
+	_tile_sets = _list_tile_sets(layers)
 	layout = the_layout
 	_table = table
 	layer_transform = transform
@@ -110,9 +112,19 @@ func is_known() -> bool:
 	return problem.is_empty() and (state.region.has_area() or _reader != null)
 
 
-## Tells whether these are the layers that the map is made of.
+## Tells whether these are the layers that the map is made of, with the TileSets that they had.
 func has_layers(layers: Array[TileMapLayer]) -> bool:
-	return layers == _layers
+	return layers == _layers and _tile_sets == _list_tile_sets(layers)
+
+
+## Tells whether a cell with a tile lies outside of what the layers used when they were read.
+func is_beyond(cell: Vector2i) -> bool:
+	if _layers.is_empty() or not state.is_read and problem.is_empty():
+		return false
+	return (
+		not state.region.has_point(layout.to_inner(cell))
+		and _table.get_class_of(_layers, cell) >= 0
+	)
 
 
 ## Tells whether a layer is part of the map.
@@ -151,17 +163,14 @@ func get_class_of(cell: Vector2i) -> int:
 	return overrides.get_class_of(cell, found)
 
 
-## Returns the cells whose centres lie in a polygon of the map's coordinates.
+## Returns the cells whose centres lie in a polygon of the map's coordinates; none beyond the map.
 func get_cells_in_polygon(polygon: PackedVector2Array) -> Array[Vector2i]:
 	var cells: Array[Vector2i] = []
 	if layout == null or polygon.is_empty():
 		return cells
-	var to_layer: Transform2D = layer_transform.affine_inverse()
-	var box: Rect2i = Rect2i(layout.cell_at(to_layer * polygon[0]), Vector2i.ZERO)
-	for point: Vector2 in polygon:
-		box = box.expand(layout.cell_at(to_layer * point))
-	for y: int in range(box.position.y, box.end.y + 1):
-		for x: int in range(box.position.x, box.end.x + 1):
+	var box: Rect2i = _find_box(polygon)
+	for y: int in range(box.position.y, box.end.y):
+		for x: int in range(box.position.x, box.end.x):
 			var center: Vector2 = layer_transform * (layout.transform * Vector2(x, y))
 			if Geometry2D.is_point_in_polygon(center, polygon):
 				cells.append(layout.to_outer(Vector2i(x, y)))
@@ -220,6 +229,30 @@ func name_profile(profile: NavServerProfile) -> String:
 		profile.changed.connect(_on_profile_changed.bind(profile))
 		_on_profile_changed(profile)
 	return _names[profile]
+
+
+## Returns the inner cells that a polygon may cover. However far it reaches, only what the map has
+## is looked at; as long as that is not known, nothing if it reaches far.
+func _find_box(polygon: PackedVector2Array) -> Rect2i:
+	if state.transform.determinant() == 0.0:
+		return Rect2i()
+	var points: PackedVector2Array = state.transform.affine_inverse() * polygon
+	var box: Rect2 = Rect2(points[0], Vector2.ZERO)
+	for point: Vector2 in points:
+		box = box.expand(point)
+	if not box.is_finite():
+		return Rect2i()
+	box = Rect2(box.position.round(), Vector2.ZERO).expand(box.end.round() + Vector2.ONE)
+	if state.region.has_area():
+		return Rect2i(box.intersection(Rect2(state.region)))
+	return Rect2i() if box.get_area() > _SMALL else Rect2i(box)
+
+
+static func _list_tile_sets(layers: Array[TileMapLayer]) -> Array[TileSet]:
+	var tile_sets: Array[TileSet] = []
+	for layer: TileMapLayer in layers:
+		tile_sets.append(layer.tile_set)
+	return tile_sets
 
 
 func _start_reading(region: Rect2i) -> void:

@@ -26,6 +26,9 @@ var _layer: TileMapLayer = null
 func _init(layer: TileMapLayer, cell_size: Vector2 = Vector2(16.0, 16.0)) -> void:
 	_layer = layer
 	if layer == null:
+		if not (cell_size.is_finite() and cell_size.x > 0.0 and cell_size.y > 0.0):
+			problem = "cell_size is %s: give two numbers above 0" % cell_size
+			return
 		_set_axes(cell_size / 2.0, Vector2(cell_size.x, 0.0), Vector2(0.0, cell_size.y))
 		return
 	if layer.tile_set == null:

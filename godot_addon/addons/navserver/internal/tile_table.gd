@@ -47,9 +47,12 @@ func _init(
 
 
 ## Returns the class of one cell: solid wins, then the topmost tile; -1 if no layer has a tile.
+## Layers that were freed have none.
 func get_class_of(layers: Array[TileMapLayer], cell: Vector2i) -> int:
 	var found: int = -1
 	for index: int in range(layers.size() - 1, -1, -1):
+		if not is_instance_valid(layers[index]):
+			continue
 		var layer: TileMapLayer = layers[index]
 		var source: int = layer.get_cell_source_id(cell)
 		if source < 0:
