@@ -54,12 +54,18 @@ func test_units_stand_still_and_one_is_told_why() -> void:
 	await tree.physics_frame
 	check_equal(crowd.get_positions(), PackedVector2Array([Vector2(8, 40)]))
 	check_equal(crowd.get_units_in(Rect2(0, 32, 16, 16)), ids.slice(1))
+	check_equal(crowd.get_units_in(Rect2(16, 48, -16, -16)), ids.slice(1))
 
 
 func test_mistakes_are_named() -> void:
-	expect_errors(4)
+	expect_errors(9)
 	var crowd: NavServerCrowd2D = _make_crowd()
 	check_equal(crowd.spawn([Vector2.ZERO], {"sped": 1.0}).size(), 0)
+	check_equal(crowd.spawn([Vector2.ZERO], {"radius": NAN}).size(), 0)
+	check_equal(crowd.spawn([Vector2.ZERO], {"profile": 3}).size(), 0)
+	check_equal(crowd.spawn([Vector2.ZERO, Vector2(NAN, 0.0)]).size(), 0)
+	crowd.order([1], Vector2(INF, 0.0))
+	crowd.teleport([1], [Vector2(NAN, 0.0)])
 	crowd.order_each([1, 2], [Vector2.ZERO])
 	crowd.teleport([1], [])
 	var lost: NavServerCrowd2D = NavServerCrowd2D.new()

@@ -187,7 +187,7 @@ func _notification(what: int) -> void:
 func _get_configuration_warnings() -> PackedStringArray:
 	var warnings: PackedStringArray = PackedStringArray()
 	if is_inside_tree() and NavServerAgent2D.find_map(self, map) == null:
-		warnings.append("There is no map: set it, or have one NavServerMap2D in the scene.")
+		warnings.append("%s." % NavServerAgent2D.describe_maps(self))
 	var wish: String = Settings.get_program()
 	if SidecarProcess.find_command(wish, ProjectSettings.globalize_path("res://")).is_empty():
 		warnings.append(
@@ -229,26 +229,22 @@ func _physics_process(_delta: float) -> void:
 func spawn(positions: PackedVector2Array, options: Dictionary = {}) -> PackedInt64Array:
 	if not _follow_map() or not _are_known(options) or positions.is_empty():
 		return PackedInt64Array()
+	if not _are_places("positions", positions):
+		return PackedInt64Array()
 	return _group.add(_to_map(positions), _make_kind(options))
 
 
 ## Sends units to a goal in global coordinates. Each gets a place of its own around it; without
 ## [param spread] all go to the very point.
 func order(ids: PackedInt64Array, goal: Vector2, spread: bool = true) -> void:
-	if _follow_map():
-		_group.order(ids, _to_map(PackedVector2Array([goal])), spread)
+	var goals: PackedVector2Array = PackedVector2Array([goal])
+	if _are_places("goal", goals) and _follow_map():
+		_group.order(ids, _to_map(goals), spread)
 
 
 ## Sends units to goals in global coordinates, each to its own.
 func order_each(ids: PackedInt64Array, goals: PackedVector2Array) -> void:
-	if ids.size() != goals.size():
-		push_error(
-			(
-				"%s: goals has %d entries for %d units; give each unit one"
-				% [name, goals.size(), ids.size()]
-			)
-		)
-	elif _follow_map():
+	if _is_one_each("goals", goals, ids) and _follow_map():
 		_group.order(ids, _to_map(goals), true)
 
 
@@ -264,14 +260,7 @@ func remove(ids: PackedInt64Array) -> void:
 
 ## Puts units somewhere else, in global coordinates, where they stand still.
 func teleport(ids: PackedInt64Array, positions: PackedVector2Array) -> void:
-	if ids.size() != positions.size():
-		push_error(
-			(
-				"%s: positions has %d entries for %d units; give each unit one"
-				% [name, positions.size(), ids.size()]
-			)
-		)
-	elif _follow_map():
+	if _is_one_each("positions", positions, ids) and _follow_map():
 		_group.place(ids, _to_map(positions))
 
 
@@ -325,10 +314,12 @@ func get_unit_position(id: int) -> Vector2:
 ## Returns the ids of the units in a rectangle of global coordinates, among those told of.
 func get_units_in(rectangle: Rect2) -> PackedInt64Array:
 	var ids: PackedInt64Array = PackedInt64Array()
+	# One that was dragged upwards or to the left has a negative size.
+	var area: Rect2 = rectangle.abs()
 	var positions: PackedVector2Array = get_positions()
 	var told: PackedInt64Array = get_unit_ids()
 	for index: int in positions.size():
-		if rectangle.has_point(positions[index]):
+		if area.has_point(positions[index]):
 			ids.append(told[index])
 	return ids
 
@@ -357,7 +348,7 @@ func _follow_map() -> bool:
 			next.get_movers().add_group(_group)
 	if next == null and not _has_complained:
 		_has_complained = true
-		push_error("%s has no map: set its map, or have one NavServerMap2D there" % get_path())
+		push_error("%s has no map. %s" % [get_path(), NavServerAgent2D.describe_maps(self)])
 	return next != null
 
 
@@ -405,7 +396,45 @@ func _are_known(options: Dictionary) -> bool:
 				"%s: option %s is unknown; choose among %s" % [name, option, ", ".join(_OPTIONS)]
 			)
 			return false
+		var value: Variant = options[option]
+		if str(option) == "profile":
+			if value != null and value is not NavServerProfile:
+				push_error("%s: option profile is %s; give a NavServerProfile" % [name, value])
+				return false
+		elif not _is_amount(value) and not (value is int and str(option) in ["layers", "mask"]):
+			push_error(
+				"%s: option %s is %s; give a finite number of 0 or more" % [name, option, value]
+			)
+			return false
 	return true
+
+
+static func _is_amount(value: Variant) -> bool:
+	if value is not float and value is not int:
+		return false
+	var number: float = value
+	return is_finite(number) and number >= 0.0
+
+
+## Tells whether units can be there, and what is wrong if not.
+func _are_places(what: String, points: PackedVector2Array) -> bool:
+	for point: Vector2 in points:
+		if not point.is_finite():
+			push_error("%s: %s has %s; give finite numbers" % [name, what, point])
+			return false
+	return true
+
+
+func _is_one_each(what: String, points: PackedVector2Array, ids: PackedInt64Array) -> bool:
+	if ids.size() == points.size():
+		return _are_places(what, points)
+	push_error(
+		(
+			"%s: %s has %d entries for %d units; give each unit one"
+			% [name, what, points.size(), ids.size()]
+		)
+	)
+	return false
 
 
 func _make_kind(options: Dictionary) -> MoverUnit.Kind:
@@ -424,7 +453,8 @@ func _make_kind(options: Dictionary) -> MoverUnit.Kind:
 		kind.properties["priority"] = clampf(_number(options, "priority", 0.5), 0.0, 1.0)
 	for bits: String in ["layers", "mask"]:
 		if bits in options:
-			kind.properties[bits] = int(_number(options, bits, 1.0)) & 0xffff_ffff
+			var set_there: int = options[bits]
+			kind.properties[bits] = set_there & 0xffff_ffff
 	var walker: NavServerProfile = profile
 	if options.get("profile") is NavServerProfile:
 		walker = options["profile"]
@@ -433,11 +463,9 @@ func _make_kind(options: Dictionary) -> MoverUnit.Kind:
 
 
 static func _number(options: Dictionary, option: String, default: float) -> float:
-	var value: Variant = options.get(option)
-	if value is float or value is int:
-		var number: float = value
-		return number if is_finite(number) and number >= 0.0 else default
-	return default
+	var value: Variant = options.get(option, default)
+	# The crowd's own properties are not asked when they are set.
+	return value if _is_amount(value) else 0.0
 
 
 func _dress() -> void:
