@@ -42,7 +42,11 @@ const BatchRows := preload("internal/batch_rows.gd")
 ## Internal: no part of what this class offers.
 const DebugDrawing := preload("internal/debug_drawing.gd")
 ## Internal: no part of what this class offers.
+const MapFollower := preload("internal/map_follower.gd")
+## Internal: no part of what this class offers.
 const PathDrawing := preload("internal/path_drawing.gd")
+## Internal: no part of what this class offers.
+const PathWalk := preload("internal/path_walk.gd")
 ## Internal: no part of what this class offers.
 const RequestLog := preload("internal/request_log.gd")
 
@@ -159,7 +163,6 @@ var _is_in_game: bool = false
 # Whether the connection has it among those that have yet to ask.
 var _is_queued: bool = false
 var _has_target: bool = false
-var _target_told: bool = false
 # Whether it has a target that it could not ask for yet.
 var _is_late: bool = false
 var _has_complained: bool = false
@@ -176,20 +179,11 @@ var _packed: BatchRows = null
 var _packed_row: int = -1
 # What walks; null in the editor, outside the tree, and where the parent is something else.
 var _body: Node2D = null
-var _followed: NavServerMap2D = null
-var _path: PackedVector2Array = PackedVector2Array()
-var _index: int = 0
-var _finish_told: bool = false
-# The answer; null with a path means that it is made of what follows when it is asked for.
-var _result: NavServerPathResult = null
-var _status: NavServerPathResult.Status = NavServerPathResult.Status.FAILED
-var _source: NavServerPathResult.Source = NavServerPathResult.Source.NOTHING
-var _cost: float = INF
-var _length: float = INF
-var _version: int = 0
 # Null unless the path is drawn.
 var _drawing: PathDrawing = null
 var _avoider: Avoider = Avoider.new(self)
+var _follower: MapFollower = MapFollower.new(_on_map_changed)
+var _walk: PathWalk = PathWalk.new(self, _avoider)
 
 
 func _enter_tree() -> void:
@@ -223,24 +217,12 @@ func _get_configuration_warnings() -> PackedStringArray:
 ## Returns the map that a node belongs to: the one given, else the nearest above, else the only one
 ## in the tree; null if there is none. A map that was freed counts as none.
 static func find_map(node: Node, given: Variant) -> NavServerMap2D:
-	# No parameter of the map's own type takes one that was freed.
-	if is_instance_valid(given):
-		return given
-	var above: Node = node.get_parent()
-	while above != null:
-		if above is NavServerMap2D:
-			return above
-		above = above.get_parent()
-	var all: Array[Node] = node.get_tree().get_nodes_in_group(NavServerMap2D.GROUP)
-	return all[0] if all.size() == 1 else null
+	return MapFollower.find(node, given)
 
 
 ## Returns in words why [method find_map] finds none, with the remedy.
 static func describe_maps(node: Node) -> String:
-	var count: int = node.get_tree().get_node_count_in_group(NavServerMap2D.GROUP)
-	if count < 2:
-		return "There is no map: set it, or have one NavServerMap2D in the scene"
-	return "There are %d maps and none above this node: set the one that is meant" % count
+	return MapFollower.describe(node)
 
 
 ## Sets [member target_position] and asks for a path to it: at once, or as soon as the agent is in
@@ -250,7 +232,7 @@ func set_target_position(position: Vector2) -> void:
 		return
 	target_position = position
 	_has_target = true
-	_target_told = false
+	_walk.is_target_told = false
 	_ask()
 
 
@@ -276,8 +258,7 @@ func stop() -> void:
 	_has_target = false
 	_is_late = false
 	_packed = null
-	_path = PackedVector2Array()
-	_result = null
+	_walk.clear()
 	_redraw()
 
 
@@ -287,19 +268,15 @@ func get_next_path_position() -> Vector2:
 	if _packed != null:
 		_unpack()
 	var here: Vector2 = _get_position()
-	if _pending or _path.is_empty() or _finish_told:
+	if _pending or _walk.points.is_empty() or _walk.is_over:
 		return here
-	_advance(here)
-	if _finish_told:
+	_walk.advance(here)
+	if _walk.is_over or _walk.points.is_empty():
 		return here
-	if _index > 0 and path_max_distance > 0.0:
-		var nearest: Vector2 = Geometry2D.get_closest_point_to_segment(
-			here, _path[_index - 1], _path[_index]
-		)
-		if here.distance_squared_to(nearest) > path_max_distance * path_max_distance:
-			_ask()
-			return here
-	return _path[_index]
+	if _walk.is_left(here):
+		_ask()
+		return here
+	return _walk.points[_walk.index]
 
 
 ## Tells whether there is nothing more to walk. False while a path is on its way.
@@ -308,9 +285,9 @@ func is_navigation_finished() -> bool:
 		return false
 	if _packed != null:
 		_unpack()
-	if not _finish_told and not _path.is_empty():
-		_advance(_get_position())
-	return _finish_told or _path.is_empty()
+	if not _walk.is_over and not _walk.points.is_empty():
+		_walk.advance(_get_position())
+	return _walk.is_over or _walk.points.is_empty()
 
 
 ## Tells whether the target is within [member target_desired_distance].
@@ -321,7 +298,8 @@ func is_target_reached() -> bool:
 ## Tells whether the path leads to the target.
 func is_target_reachable() -> bool:
 	return (
-		not get_current_navigation_path().is_empty() and _status == NavServerPathResult.Status.FOUND
+		not get_current_navigation_path().is_empty()
+		and _walk.status == NavServerPathResult.Status.FOUND
 	)
 
 
@@ -340,28 +318,21 @@ func get_final_position() -> Vector2:
 func get_current_navigation_path() -> PackedVector2Array:
 	if _packed != null:
 		_unpack()
-	return _path
+	return _walk.points
 
 
 ## Returns the index of the point that is walked to.
 func get_current_navigation_path_index() -> int:
 	if _packed != null:
 		_unpack()
-	return _index
+	return _walk.index
 
 
 ## Returns the answer that the path came with; null without one.
 func get_current_navigation_result() -> NavServerPathResult:
-	if _result == null and not get_current_navigation_path().is_empty():
-		_result = NavServerPathResult.of_number(_status)
-		_result.source = _source
-		_result.cost = _cost
-		_result.path_length = _length
-		_result.map_version = _version
-		_result.path = _path
-		if is_instance_valid(_followed):
-			_result.localize(Transform2D.IDENTITY, _followed.global_to_map)
-	return _result
+	if _packed != null:
+		_unpack()
+	return _walk.get_result(_follower.map if _follower.is_good() else null)
 
 
 func _get_position() -> Vector2:
@@ -418,7 +389,7 @@ func ask(connection: NavServerConnection) -> bool:
 	var batch: AgentBatch = connection.last_batch
 	if (
 		batch == null
-		or batch.map != _followed
+		or batch.map != _follower.map
 		or batch.profile != profile
 		or batch.allow_partial != allow_partial_path
 		or batch.watch != (repath_policy == RepathPolicy.WHEN_BROKEN)
@@ -437,25 +408,27 @@ func ask(connection: NavServerConnection) -> bool:
 
 ## Returns where to ask; null if there is no map, which is told, or if it is still being read.
 func _find_batch(connection: NavServerConnection) -> AgentBatch:
-	if not _is_followed_map_good():
+	if not _follower.is_good():
 		_follow_map(find_map(self, map))
 	if _body == null:
 		_fail_for_good("%s walks nothing: put it below the Node2D that is to walk" % get_path())
 		return null
-	if _followed == null:
+	if _follower.map == null:
 		_fail_for_good("%s has no map. %s" % [get_path(), describe_maps(self)])
 		return null
-	if not _followed.is_known():
-		var there: String = str(_followed.get_path()) if _followed.is_inside_tree() else "the map"
+	if not _follower.map.is_known():
+		var there: String = (
+			str(_follower.map.get_path()) if _follower.map.is_inside_tree() else "the map"
+		)
 		_fail_for_good(
 			"%s: %s is not there: add it to the tree, with layers or a region" % [get_path(), there]
 		)
 		return null
 	_has_complained = false
-	if not _followed.is_read():
+	if not _follower.map.is_read():
 		return null
 	return connection.get_batch(
-		_followed, profile, allow_partial_path, repath_policy == RepathPolicy.WHEN_BROKEN
+		_follower.map, profile, allow_partial_path, repath_policy == RepathPolicy.WHEN_BROKEN
 	)
 
 
@@ -474,13 +447,10 @@ func take_answer(result: NavServerPathResult, watch_number: int) -> void:
 	_watch = watch_number
 	_pending = false
 	_packed = null
-	_result = result
-	_status = result.status
+	_walk.take_result(result)
 	if result.has_path():
-		_path = result.path
-		_begin_path()
 		if _note != null:
-			_end_note(_status)
+			_end_note(result.status)
 		path_changed.emit()
 	else:
 		_fail(result.status, result.reason)
@@ -505,22 +475,9 @@ func take_break() -> void:
 
 
 func _unpack() -> void:
-	_path = _packed.get_path_of(_packed_row)
-	_status = _packed.get_status_of(_packed_row)
-	_source = _packed.get_source_of(_packed_row)
-	_version = _packed.get_version_of(_packed_row)
-	_cost = _packed.get_cost_of(_packed_row)
-	_length = _packed.get_length_of(_packed_row)
-	_result = null
+	_walk.take_row(_packed, _packed_row)
 	# The reply is large and may go.
 	_packed = null
-	_begin_path()
-
-
-func _begin_path() -> void:
-	_finish_told = false
-	# The first point is the centre of the cell where the body stands already.
-	_index = mini(1, _path.size() - 1)
 
 
 func _follow_debug() -> void:
@@ -536,19 +493,8 @@ func _redraw() -> void:
 		_drawing.draw()
 
 
-func _is_followed_map_good() -> bool:
-	return is_instance_valid(_followed) and _followed.is_inside_tree()
-
-
 func _follow_map(found: NavServerMap2D) -> void:
-	if is_instance_valid(_followed):
-		if _followed == found:
-			return
-		if _followed.map_changed.is_connected(_on_map_changed):
-			_followed.map_changed.disconnect(_on_map_changed)
-	_followed = found
-	if found != null and repath_policy == RepathPolicy.WHEN_CHANGED:
-		found.map_changed.connect(_on_map_changed)
+	_follower.follow(found, repath_policy == RepathPolicy.WHEN_CHANGED)
 
 
 func _unwatch() -> void:
@@ -574,7 +520,7 @@ func _drop_question() -> void:
 func _fail(status: NavServerPathResult.Status, reason: String) -> void:
 	_pending = false
 	_packed = null
-	_path = PackedVector2Array()
+	_walk.drop_points()
 	if _note != null:
 		_end_note(status, reason)
 	path_failed.emit(status, reason)
@@ -596,35 +542,5 @@ func _end_note(status: NavServerPathResult.Status, reason: String = "") -> void:
 func _on_map_changed(_version: int, _cells: Array[Vector2i]) -> void:
 	if repath_policy != RepathPolicy.WHEN_CHANGED:
 		return
-	if _packed != null or not _path.is_empty() and not _finish_told:
+	if _packed != null or not _walk.points.is_empty() and not _walk.is_over:
 		_ask()
-
-
-func _advance(here: Vector2) -> void:
-	if not _target_told and here.distance_to(target_position) <= target_desired_distance:
-		_target_told = true
-		target_reached.emit()
-		_finish()
-		return
-	while here.distance_to(_path[_index]) <= path_desired_distance or _is_point_passed(here):
-		waypoint_reached.emit({"position": _path[_index], "index": _index})
-		if _index == _path.size() - 1:
-			_finish()
-			return
-		_index += 1
-
-
-## Who goes around others may have to leave a point of the path aside, as one where somebody stands.
-func _is_point_passed(here: Vector2) -> bool:
-	if not avoidance_enabled or _index >= _path.size() - 1:
-		return false
-	var next: Vector2 = _path[_index + 1]
-	var is_beyond: bool = here.distance_squared_to(next) < _path[_index].distance_squared_to(next)
-	return is_beyond and _avoider.sees(here, next)
-
-
-func _finish() -> void:
-	if _finish_told:
-		return
-	_finish_told = true
-	navigation_finished.emit()
