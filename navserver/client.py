@@ -173,8 +173,8 @@ class Client(_Linked):
         ipc : str, optional
             Path of its other socket, instead of a port.
         connection_file : path-like, optional
-            What it has written; by default where servers write it. Read again for every new
-            connection, so that a server may be started anew.
+            What it has written; by default what ``serve --connection-file`` without a name
+            writes. Read again for every new connection, so that a server may be started anew.
         timeout : float
             Seconds to wait for the connection, and for each answer.
         name : str, optional

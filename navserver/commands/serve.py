@@ -6,7 +6,7 @@ import argparse
 import ipaddress
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from navserver.commands.arguments import as_number, as_positive
 from navserver.status import InputError
@@ -43,7 +43,12 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("--ipc", metavar="PATH", help="listen on a local socket as well")
     parser.add_argument(
-        "--connection-file", type=Path, metavar="F", help="where to write what clients must know"
+        "--connection-file",
+        nargs="?",
+        const=True,
+        type=Path,
+        metavar="F",
+        help="write what clients must know to F; without F, to where they look by themselves",
     )
     parser.add_argument(
         "--map",
@@ -100,7 +105,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
     # Slow to import, and not needed to find a mistake in the arguments.
     from navserver.server import Server, ServerSettings  # noqa: PLC0415
-    from navserver.sidecar.connection_file import ConnectionInfo  # noqa: PLC0415
+    from navserver.sidecar.connection_file import (  # noqa: PLC0415
+        ConnectionInfo,
+        default_connection_file,
+    )
     from navserver.sidecar.logbook import Logbook  # noqa: PLC0415
     from navserver.sidecar.open_files import allow_open_files  # noqa: PLC0415
     from navserver.sidecar.promptness import be_prompt, stay_prompt  # noqa: PLC0415
@@ -124,7 +132,8 @@ def run(arguments: argparse.Namespace) -> int:
         event = "no_snapshot_yet" if restored is None else "snapshot_restored"
         logbook.note("info", event, file=str(arguments.restore), worlds=len(restored or ()))
     server = Server(settings, logbook, on_warm=stay_prompt)
-    file = arguments.connection_file
+    named: Path | Literal[True] | None = arguments.connection_file
+    file = default_connection_file() if named is True else named
     try:
         info = server.bind()
         if file is not None:

@@ -39,7 +39,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--connection-file", type=Path, metavar="F", help="what the server has written; default: "
-        "where servers write it"
+        "what `serve --connection-file` without a name writes"
     )  # fmt: skip
     parser.add_argument(
         "--watch",

@@ -36,7 +36,7 @@ class Address(NamedTuple):
         ipc : str or None
             Path of a local socket.
         connection_file : path-like or None
-            What the server has written; without anything, where servers write it.
+            What the server has written; without anything, `default_connection_file`.
 
         Returns
         -------

@@ -172,7 +172,7 @@ class ConnectionInfo:  # numpydoc ignore=PR02
 
 
 def default_connection_file() -> Path:
-    """Return where a server writes its connection file if it is not told, and clients look.
+    """Return where clients look by themselves for a connection file that a server was asked for.
 
     Returns
     -------

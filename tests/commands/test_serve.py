@@ -14,6 +14,7 @@ from navserver.search.grid import Grid
 from navserver.server import Server
 from navserver.service.snapshot import save_worlds
 from navserver.service.world import World
+from navserver.sidecar.address import Address
 from navserver.wire.questions import (
     add_movers,
     create_world,
@@ -190,6 +191,29 @@ def test_a_server_begins_with_the_worlds_and_movers_of_its_snapshot(tmp_path: Pa
         assert client.ask(restore(state)) == ["w"]
         assert client.ask(world_hash("w")) == digest
         assert client.ask(mover_info("w", hash=True)).hash == before.hash
+
+
+def test_a_connection_file_without_a_name_is_where_clients_look(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "state"
+    monkeypatch.setattr("platformdirs.user_state_dir", lambda *_, **__: str(folder))
+    found: list[Any] = []
+
+    def run(server: Server) -> int:
+        found.append(Address.of(None, None, None, None).resolve())
+        server.close()
+        return 0
+
+    monkeypatch.setattr(Server, "run", run)
+    assert main(["serve", "--connection-file", "--log-json"]) == 0
+    ready = json.loads(capsys.readouterr().out)
+    assert found == [(f"tcp://127.0.0.1:{ready['port']}", ready["token"])]
+    assert list(folder.iterdir()) == []
+    # A token is written nowhere unless that is asked for.
+    monkeypatch.setattr(Server, "run", lambda _: 0)
+    assert main(["serve"]) == 0
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.slow
