@@ -86,7 +86,8 @@ const RequestLog := preload("internal/request_log.gd")
 @export_group("Avoidance")
 ## Whether to keep off other agents on the map that avoid, and off the units of its crowds. Set
 ## [member velocity] to what you want, and move the body by what [signal velocity_computed] tells.
-## Without a sidecar others are not avoided, only walls.
+## Without a sidecar others are not avoided, only walls. How far, how many and how long ahead bodies
+## look is one and the same for all on a map: ten within five cells, two seconds ahead.
 @export var avoidance_enabled: bool = false:
 	set(value):
 		avoidance_enabled = value

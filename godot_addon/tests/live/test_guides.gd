@@ -40,6 +40,57 @@ func test_a_body_that_moves_and_slides() -> void:
 	await wait_until(func() -> bool: return map.local_to_map(body.position) == Vector2i(5, 2), 30.0)
 
 
+func _walker(map: NavServerMap2D, cell: Vector2i) -> CharacterBody2D:
+	var body: CharacterBody2D = CharacterBody2D.new()
+	var agent: NavServerAgent2D = _agent()
+	agent.radius = 5.0
+	body.add_child(agent)
+	body.position = map.map_to_local(cell)
+	map.add_child(_example("avoidance", 0, body))
+	return body
+
+
+## Two walk at each other along a wall; how near they come.
+func _meet() -> float:
+	var map: NavServerMap2D = NavServerMap2D.new()
+	map.add_child(TileMaps.layer(["........", "........", "########"], TileMaps.tile_set()))
+	add_node(map)
+	await wait_until(func() -> bool: return map.map_version > 0, 30.0)
+	var left: CharacterBody2D = _walker(map, Vector2i(0, 1))
+	var right: CharacterBody2D = _walker(map, Vector2i(7, 1))
+	if NavServer.is_available():
+		var avoiders: RefCounted = map.get_movers().get_avoiders(map)
+		await wait_until(func() -> bool: return avoiders.call("count_movers") == 2, 30.0)
+	var nearest: Array[float] = [INF]
+	var in_walls: Array[int] = [0]
+	var look: Callable = func() -> void:
+		nearest[0] = minf(nearest[0], left.position.distance_to(right.position))
+		for body: CharacterBody2D in [left, right] as Array[CharacterBody2D]:
+			in_walls[0] += int(map.is_point_solid(map.local_to_map(body.position)))
+	tree.physics_frame.connect(look)
+	left.call("walk_to", map.map_to_local(Vector2i(7, 1)))
+	right.call("walk_to", map.map_to_local(Vector2i(0, 1)))
+	await wait_until(
+		func() -> bool: return left.position.x > 100.0 and right.position.x < 28.0, 60.0, "to pass"
+	)
+	tree.physics_frame.disconnect(look)
+	check_equal(in_walls[0], 0, "positions in walls")
+	map.free()
+	return nearest[0]
+
+
+func test_bodies_keep_apart_by_a_sidecar_and_out_of_walls_always() -> void:
+	check(await _meet() < 4.0, "they avoid each other without a sidecar")
+	NavServer.get_connection().follow_connection_file(parameters["file"])
+	await wait_until(NavServer.is_available, 60.0)
+	# Answers come in time however slow the machine is.
+	NavServer.get_connection().lockstep = true
+	var nearest: float = await _meet()
+	check(nearest > 9.0, "they came as near as %.2f px" % nearest)
+	NavServer.get_connection().lockstep = false
+	NavServer.stop_sidecar()
+
+
 func test_a_grid_of_code_answers_as_the_engine_s() -> void:
 	var node: Node = _example("migrating", 1, Node2D.new())
 	add_node(node)
