@@ -81,19 +81,45 @@ func test_runs_of_a_view() -> void:
 	check_equal(picked.positions[2], Vector2(5, 0))
 
 
-func test_arrays_of_different_lengths_are_nothing() -> void:
+## A reply of one mover, or of two where there is but one position.
+func _reply_of(count: int) -> Message:
 	var reply: Message = Message.new("movers_step")
-	reply.add_array("handles", "i64", "2", PackedInt64Array([1, 2]).to_byte_array())
+	var handles: PackedInt64Array = PackedInt64Array(range(1, 1 + count))
+	reply.add_array("handles", "i64", str(count), handles.to_byte_array())
 	reply.add_array("positions", "f32", "1x2", PackedVector2Array([Vector2.ONE]).to_byte_array())
-	reply.add_array("states", "u8", "2", [1, 1])
-	var view: MoverView = MoverView.new()
-	check(not view.read(reply))
-	check_equal(view.handles.size() + view.positions.size() + view.states.size(), 0)
-	reply.add_array(
-		"positions", "f32", "2x2", PackedVector2Array([Vector2.ONE, Vector2.ZERO]).to_byte_array()
-	)
-	check(view.read(reply))
+	var states: PackedByteArray = PackedByteArray()
+	states.resize(count)
+	reply.add_array("states", "u8", str(count), states)
+	return reply
+
+
+func test_arrays_of_different_lengths_are_nothing() -> void:
+	check(MoverView.find(_reply_of(2)) == null)
+	var view: MoverView = MoverView.find(_reply_of(1))
 	check_equal(view.positions[0], Vector2.ONE)
+	check_equal(view.transforms.size(), 0)
+	var reply: Message = _reply_of(1)
+	reply.add_array("event_handles", "i64", "1", PackedInt64Array([1]).to_byte_array())
+	check(MoverView.find(reply) == null)
+
+
+func test_a_view_is_all_that_is_left_of_a_reply() -> void:
+	var reply: Message = _reply_of(1)
+	reply.id = 7
+	var buffer: PackedFloat32Array = PackedFloat32Array([1, 0, 0, 4, 0, 1, 0, 5])
+	reply.add_array("transforms", "f32", "1x8", buffer.to_byte_array())
+	reply.add_array("event_handles", "i64", "1", PackedInt64Array([1]).to_byte_array())
+	reply.add_array("event_kinds", "u8", "1", [0])
+	reply.add_array("event_reasons", "u8", "1", [0])
+	var view: MoverView = MoverView.find(reply)
+	check_equal(view.event_handles, PackedInt64Array([1]))
+	# Behind the last mover there is room for more.
+	check_equal(view.transforms.slice(0, MoverView.INSTANCE_SIZE), buffer)
+	check_equal(view.transforms.size(), MoverView.find_room(1) * MoverView.INSTANCE_SIZE)
+	check_equal(view.transforms_before.size(), 0)
+	check_equal(reply.get_array_names().size(), 0)
+	check_equal(reply.id, 7)
+	check(MoverView.find(reply) == view)
 
 
 func _save_two() -> PackedByteArray:

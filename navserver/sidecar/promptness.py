@@ -47,7 +47,11 @@ def stay_prompt() -> None:
 
 
 def step_back() -> None:
-    """Lower the priority of the calling thread, where threads have their own."""
+    """Let the calling thread stand back behind a game's, where threads have their own priority."""
+    if hasattr(os, "SCHED_BATCH"):
+        # Else it takes the core of a game's frame when it wakes, and keeps it for milliseconds.
+        with suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     if hasattr(os, "setpriority"):
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+
+from navserver.sidecar.promptness import step_back
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 
@@ -38,3 +42,22 @@ def test_memory_comes_in_small_pages() -> None:
         "print(*[line for line in open('/proc/self/status') if line.startswith('THP_enabled')])\n"
     )
     assert run(program) in (["THP_enabled:", "0"], [])
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="others have no such threads")
+def test_a_thread_that_steps_back_leaves_the_core_to_who_runs_there() -> None:
+    found: list[tuple[int, int]] = []
+
+    def work() -> None:
+        step_back()
+        found.append(
+            (os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        )
+
+    before = os.sched_getscheduler(0)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found[0][0] == os.SCHED_BATCH
+    assert found[0][1] > os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    assert os.sched_getscheduler(0) == before

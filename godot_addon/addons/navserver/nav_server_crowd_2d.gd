@@ -83,6 +83,8 @@ const SidecarProcess := preload("internal/sidecar_process.gd")
 ## Internal: no part of what this class offers.
 const Settings := preload("internal/settings.gd")
 
+const _COLUMNS: PackedStringArray = ["transforms"]
+const _COLUMNS_BETWEEN: PackedStringArray = ["transforms", "transforms_before"]
 const _OPTIONS: PackedStringArray = [
 	"radius", "max_speed", "acceleration", "turn_rate", "priority", "layers", "mask", "profile"
 ]
@@ -149,6 +151,11 @@ var _drawing: CrowdDrawing = CrowdDrawing.new()
 var _overlay: CrowdOverlay = null
 var _found: NavServerMap2D = null
 var _was_available: bool = false
+# Where this node and the map were when the drawing was put in its place.
+var _here: Transform2D = Transform2D.IDENTITY
+var _there: Transform2D = Transform2D.IDENTITY
+# From global coordinates to the map's.
+var _to_there: Transform2D = Transform2D.IDENTITY
 var _has_complained: bool = false
 
 
@@ -166,6 +173,7 @@ func _enter_tree() -> void:
 
 func _ready() -> void:
 	if Engine.is_editor_hint():
+		set_physics_process(false)
 		return
 	add_child(_drawing.instance, false, Node.INTERNAL_MODE_FRONT)
 	_dress()
@@ -197,20 +205,22 @@ func _get_configuration_warnings() -> PackedStringArray:
 
 
 func _physics_process(_delta: float) -> void:
-	if Engine.is_editor_hint():
+	if _is_map_open() and not _follow_map():
 		return
-	_follow_map()
-	if _found == null:
-		return
+	_follow_place()
 	_group.area = _get_area()
 	_group.columns = _get_columns()
-	var place: Transform2D = global_transform.affine_inverse() * _found.global_transform
-	if _drawing.instance.transform != place:
-		_drawing.instance.transform = place
-	_tell_availability()
-	if _group.view == null and _group.get_count() > 0 and not is_available():
+	if _was_available != is_available():
+		_tell_availability()
+	if not _was_available and _group.get_count() > 0:
+		_stand_still()
+
+
+## Lets the units be seen where they stand, while nobody moves them.
+func _stand_still() -> void:
+	if _group.view == null:
 		_group.look_still()
-	if not _has_complained and _group.get_count() > 0 and _is_hopeless():
+	if not _has_complained and _is_hopeless():
 		_has_complained = true
 		push_warning(
 			(
@@ -357,6 +367,17 @@ func _is_map_open() -> bool:
 	return _found == null or not is_instance_valid(_found) or map != null and map != _found
 
 
+## Draws the units on the map, wherever this node is.
+func _follow_place() -> void:
+	var here: Transform2D = global_transform
+	var there: Transform2D = _found.global_transform
+	if here != _here or there != _there:
+		_here = here
+		_there = there
+		_to_there = there.affine_inverse()
+		_drawing.instance.transform = here.affine_inverse() * there
+
+
 ## Nobody comes who could move the units.
 func _is_hopeless() -> bool:
 	var connection: NavServerConnection = NavServer.get_connection()
@@ -372,17 +393,14 @@ func _tell_availability() -> void:
 func _get_columns() -> PackedStringArray:
 	if not draw_units:
 		return PackedStringArray()
-	if _drawing.is_interpolated():
-		return PackedStringArray(["transforms", "transforms_before"])
-	return PackedStringArray(["transforms"])
+	return _COLUMNS_BETWEEN if _drawing.is_interpolated() else _COLUMNS
 
 
 func _get_area() -> Rect2:
-	if area_of_interest == AreaOfInterest.EVERYWHERE or get_viewport() == null:
+	if area_of_interest == AreaOfInterest.EVERYWHERE:
 		return Rect2()
-	var screen: Rect2 = get_viewport().get_visible_rect()
-	var seen: Rect2 = get_canvas_transform().affine_inverse() * screen
-	return _found.global_transform.affine_inverse() * seen.grow(camera_margin)
+	var seen: Rect2 = get_canvas_transform().affine_inverse() * get_viewport_rect()
+	return _to_there * seen.grow(camera_margin)
 
 
 func _to_map(positions: PackedVector2Array) -> PackedVector2Array:

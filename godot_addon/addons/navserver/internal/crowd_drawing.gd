@@ -12,6 +12,8 @@ var instance: MultiMeshInstance2D = MultiMeshInstance2D.new()
 
 var _multimesh: MultiMesh = MultiMesh.new()
 var _capacity: int = 0
+# How many instances are visible; -1 if that was not said.
+var _shown: int = -1
 
 
 ## Makes the node.
@@ -43,20 +45,25 @@ func show(view: MoverView) -> void:
 	if view.transforms.is_empty() and not view.handles.is_empty():
 		return
 	var count: int = view.handles.size()
-	_multimesh.visible_instance_count = mini(count, _capacity)
 	if count > _capacity:
-		# Room to grow: another count means another buffer in the graphics card.
-		_capacity = nearest_po2(maxi(count, 64))
+		# Another count means another buffer in the graphics card.
+		_capacity = MoverView.find_room(count)
+		_shown = -1
 		_multimesh.instance_count = _capacity
+	if count != _shown:
+		_shown = count
 		_multimesh.visible_instance_count = count
 	if _capacity == 0:
 		return
 	var now: PackedFloat32Array = view.transforms
 	var before: PackedFloat32Array = view.transforms_before
-	var is_between: bool = is_interpolated() and before.size() == now.size()
-	now.resize(_capacity * MoverView.INSTANCE_SIZE)
+	var size: int = _capacity * MoverView.INSTANCE_SIZE
+	var is_between: bool = before.size() == now.size() and is_interpolated()
+	# Most come with the room that is wanted.
+	if now.size() != size:
+		now.resize(size)
+		before.resize(size)
 	if is_between:
-		before.resize(_capacity * MoverView.INSTANCE_SIZE)
 		_multimesh.set_buffer_interpolated(now, before)
 	else:
 		_multimesh.buffer = now

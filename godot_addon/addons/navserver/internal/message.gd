@@ -23,6 +23,12 @@ static var _main_codec: Msgpack = Msgpack.new()
 
 ## The header's fields; [code]bulk[/code] is made from the arrays.
 var header: Dictionary = {}
+## Number of the request that a received message answers; 0 if it answers none.
+var id: int = 0
+## Whether another message will answer that request as well.
+var has_more: bool = false
+## Whether a received message says that a request failed.
+var is_error: bool = false
 ## What was made of the message before it was handed on; null if nothing was.
 var content: RefCounted = null
 ## Why the frames are no message; empty if they are.
@@ -88,6 +94,17 @@ func decode(frames: Array[PackedByteArray], codec: Msgpack = _main_codec) -> voi
 		header = {}
 		_descriptors.clear()
 		_frames.clear()
+	# Who hands the message on looks at these alone.
+	id = get_integer("id")
+	has_more = get_flag("more")
+	is_error = get_text("status") == "error"
+
+
+## Forgets all but [member id] and its like, once everything else is in [member content].
+func strip() -> void:
+	header = {}
+	_descriptors = {}
+	_frames = {}
 
 
 ## Returns the message's type; nothing if it has none.

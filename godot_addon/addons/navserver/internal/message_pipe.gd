@@ -33,6 +33,7 @@ var prepare: Callable = Callable()
 
 # What the owner has taken over and not handed on.
 var _received: Array[Message] = []
+var _has_refused: bool = false
 var _silence_msec: int = 0
 var _thread: Thread = null
 var _wake: Semaphore = Semaphore.new()
@@ -141,6 +142,9 @@ func next_message() -> Message:
 
 ## Returns the messages that could not be sent, each with its problem, and forgets them.
 func take_refused() -> Array[Message]:
+	if not _has_refused:
+		return []
+	_has_refused = false
 	_shared.lock()
 	var taken: Array[Message] = _refused_messages
 	_refused_messages = []
@@ -259,6 +263,7 @@ func _take_over() -> void:
 	state = _told_state
 	reason = _told_reason
 	refused = _told_refused
+	_has_refused = not _refused_messages.is_empty()
 	_silence_msec = _told_silence_msec
 	moved_bytes = _told_moved_bytes
 	if not _inbox.is_empty():

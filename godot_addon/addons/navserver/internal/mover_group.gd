@@ -263,16 +263,6 @@ func is_active() -> bool:
 	return not _units.is_empty() and node.is_inside_tree() and node.can_process()
 
 
-## Returns what is wanted of each mover.
-func get_columns() -> PackedStringArray:
-	return columns
-
-
-## Returns where movers have to be told of.
-func get_area() -> Rect2:
-	return area
-
-
 ## Makes the movers at a sidecar that knows none of them.
 func make() -> void:
 	if not _units.is_empty():

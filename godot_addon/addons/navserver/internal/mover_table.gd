@@ -44,6 +44,9 @@ var _serial: int = -1
 var _owed: float = 0.0
 var _sent: int = 0
 var _told: String = ""
+# What a step asks for, and of the columns that groups wanted when that was made.
+var _columns: Array[String] = []
+var _columns_of: Array[PackedStringArray] = []
 # Who the rows of the last view belonged to, for views of the same rows.
 var _split_handles: PackedInt64Array = PackedInt64Array()
 var _split_runs: Array[PackedInt32Array] = []
@@ -181,21 +184,16 @@ func _send_step() -> void:
 	var wishes: AvoidanceGroup.Wishes = null
 	if _avoiders != null and _can_steer:
 		wishes = _avoiders.send(self)
-	var message: Message = Message.new("movers_step")
-	message.header["dt"] = _owed
-	message.header["space"] = "world"
-	var columns: Array[String] = ["handles", "positions", "states"]
+	var message: Message = Message.new()
+	message.header = {"type": CAPABILITY, "world": world.name, "dt": _owed, "space": "world"}
 	var area: Rect2 = Rect2()
 	var is_whole: bool = false
 	for group: MoverGroup in _groups:
-		for column: String in group.get_columns():
-			if column not in columns:
-				columns.append(column)
-		var wanted: Rect2 = group.get_area()
+		var wanted: Rect2 = group.area
 		is_whole = is_whole or not wanted.has_area()
 		area = area.merge(wanted) if area.has_area() else wanted
 	if not _groups.is_empty():
-		message.header["columns"] = columns
+		message.header["columns"] = _get_columns()
 	if not is_whole:
 		message.header["area"] = [area.position.x, area.position.y, area.end.x, area.end.y]
 	stepped_seconds += _owed
@@ -205,9 +203,28 @@ func _send_step() -> void:
 	if wishes != null:
 		var count: String = str(wishes.handles.size())
 		message.add_array("watched", "i64", count, wishes.handles.to_byte_array())
-	ask(message, _take_step.bind(is_whole, wishes))
+	_send_edits.call()
+	_ask_sidecar.call(message, _take_step.bind(_serial, is_whole, wishes))
 	if not _groups.is_empty() and not is_whole and _sent % _WHOLE_EVERY == 1:
 		_ask_for_all()
+
+
+## Returns what is wanted of each mover by any group; it is the same array as long as they want the
+## same, and whoever sends it changes nothing in it.
+func _get_columns() -> Array[String]:
+	var is_known: bool = _columns_of.size() == _groups.size()
+	for index: int in _groups.size() if is_known else 0:
+		is_known = is_known and _columns_of[index] == _groups[index].columns
+	if is_known:
+		return _columns
+	_columns = ["handles", "positions", "states"]
+	_columns_of.clear()
+	for group: MoverGroup in _groups:
+		_columns_of.append(group.columns)
+		for column: String in group.columns:
+			if column not in _columns:
+				_columns.append(column)
+	return _columns
 
 
 ## Asks where everybody is. A view of its own, so that those who are drawn stay the same, and nobody
@@ -220,8 +237,8 @@ func _ask_for_all() -> void:
 
 
 func _take_all(reply: Message) -> void:
-	var whole: MoverView = MoverView.new()
-	if whole.read(reply):
+	var whole: MoverView = MoverView.find(reply)
+	if whole != null:
 		for group: MoverGroup in _groups:
 			group.take_whole(whole)
 
@@ -230,15 +247,15 @@ func _take_reply(reply: Message, serial: int, handler: Callable) -> void:
 	if serial != _serial or serial != world.put_serial:
 		return
 	var began: int = Time.get_ticks_usec()
-	if reply.get_type() == "movers_step":
-		in_flight -= 1
-	match reply.get_text("status"):
-		"ok":
-			if handler.is_valid():
-				handler.call(reply)
-		"error":
-			_complain(reply)
+	if reply.is_error:
+		_complain(reply)
+	elif handler.is_valid() and _is_good(reply):
+		handler.call(reply)
 	_usec += Time.get_ticks_usec() - began
+
+
+static func _is_good(reply: Message) -> bool:
+	return reply.content is MoverView or reply.get_text("status") == "ok"
 
 
 func _complain(reply: Message) -> void:
@@ -258,23 +275,37 @@ func _complain(reply: Message) -> void:
 		push_error(said)
 
 
-func _take_step(reply: Message, is_whole: bool, wishes: AvoidanceGroup.Wishes) -> void:
-	answered += 1
-	if wishes != null:
-		_avoiders.take(reply.get_vectors("watched_velocities"), wishes)
-	var view: MoverView = MoverView.new()
-	if not view.read(reply):
-		push_error("navserver: movers_step: arrays differ in length; update addon or sidecar")
+func _take_step(reply: Message, serial: int, is_whole: bool, wishes: AvoidanceGroup.Wishes) -> void:
+	if serial != _serial or serial != world.put_serial:
 		return
-	view.is_whole = is_whole
+	var began: int = Time.get_ticks_usec()
+	in_flight -= 1
+	if reply.is_error:
+		_complain(reply)
+	elif _is_good(reply):
+		var view: MoverView = MoverView.find(reply)
+		if view == null:
+			push_error("navserver: movers_step: arrays differ in length; update addon or sidecar")
+		else:
+			answered += 1
+			view.is_whole = is_whole
+			if wishes != null:
+				_avoiders.take(view.watched_velocities, wishes)
+			_hand_on(view)
+	_usec += Time.get_ticks_usec() - began
+
+
+func _hand_on(view: MoverView) -> void:
 	if _groups.size() == 1 and (_avoiders == null or not _avoiders.has_movers()):
 		_groups[0].take_view(view)
 	else:
 		_split(view)
 		for index: int in _groups.size():
 			_groups[index].take_view(view.pick(_split_runs[index]))
-	if reply.has_array("event_handles", "i64"):
-		_hand_events_on(reply)
+	if view.event_handles.is_empty():
+		return
+	for group: MoverGroup in _groups.duplicate():
+		group.take_events(view.event_handles, view.event_kinds, view.event_reasons)
 
 
 ## Finds out whose rows are whose, unless they are those of the last view.
@@ -309,13 +340,3 @@ func _find_runs_between(rows: PackedInt32Array, view: MoverView) -> PackedInt32A
 			runs.append(row)
 		from = row + 1
 	return runs
-
-
-func _hand_events_on(reply: Message) -> void:
-	var handles: PackedInt64Array = reply.get_bytes("event_handles", "i64").to_int64_array()
-	var kinds: PackedByteArray = reply.get_bytes("event_kinds")
-	var reasons: PackedByteArray = reply.get_bytes("event_reasons")
-	if kinds.size() != handles.size() or reasons.size() != handles.size():
-		return
-	for group: MoverGroup in _groups.duplicate():
-		group.take_events(handles, kinds, reasons)

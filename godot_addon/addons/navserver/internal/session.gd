@@ -108,10 +108,23 @@ func receive_message(frames: Array[PackedByteArray]) -> void:
 func receive(received: Message) -> void:
 	if not received.problem.is_empty():
 		_close("the server sent what is no message: %s" % received.problem)
-	elif "id" in received.header:
+	elif received.id != 0:
 		_take_reply(received)
 	else:
 		_take_pushed(received)
+
+
+## Takes a message that is decoded already, if it is a reply that tells of nothing but itself and
+## everything before it has been told: the short way for what comes in each frame. Else false, and
+## it is for [method receive].
+func take_reply(received: Message) -> bool:
+	if state != State.OPEN or not _events.is_empty() or not received.problem.is_empty():
+		return false
+	if received.is_error or received.id not in _pending:
+		return false
+	if not received.has_more:
+		_pending.erase(received.id)
+	return true
 
 
 ## Returns the next thing that happened; see [member message], [member lost], [member reason].
@@ -160,8 +173,8 @@ func _get_done() -> int:
 
 
 func _take_reply(received: Message) -> void:
-	var id: int = received.get_integer("id")
-	var failed: bool = received.get_text("status") == "error"
+	var id: int = received.id
+	var failed: bool = received.is_error
 	if state == State.GREETING and id == _hello_id:
 		if failed:
 			_close("%s; %s" % [received.get_text("problem"), received.get_text("remedy")])
@@ -170,7 +183,7 @@ func _take_reply(received: Message) -> void:
 	elif state == State.OPEN and failed and received.get_text("code") == "no_session":
 		_greet()
 	elif state == State.OPEN and id in _pending:
-		if not received.get_flag("more"):
+		if not received.has_more:
 			_pending.erase(id)
 		_events.append(_tell.bind(Event.REPLY, received))
 

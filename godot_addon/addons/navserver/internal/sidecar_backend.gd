@@ -6,6 +6,7 @@ extends "backend.gd"
 
 const BatchRows := preload("batch_rows.gd")
 const Message := preload("message.gd")
+const MoverView := preload("mover_view.gd")
 const Session := preload("session.gd")
 const SidecarRequests := preload("sidecar_requests.gd")
 const SidecarWorlds := preload("sidecar_worlds.gd")
@@ -53,8 +54,13 @@ func _init(session: Session) -> void:
 
 ## Makes of a reply what it takes time to make; on any thread.
 static func prepare(reply: Message) -> void:
-	if reply.get_type() == "batch" and reply.get_text("status") == "ok":
-		reply.content = BatchRows.new(reply)
+	if reply.get_text("status") != "ok":
+		return
+	match reply.get_type():
+		"batch":
+			reply.content = BatchRows.new(reply)
+		"movers_step", "movers_view":
+			MoverView.prepare(reply)
 
 
 func put_world(world: WorldState) -> void:

@@ -196,8 +196,11 @@ func _exchange(deadline_usec: int) -> void:
 	# What arrived before a connection broke counts; there is nothing more once it is given up.
 	var message: Message = _pipe.next_message()
 	while message != null:
-		_session.receive(message)
-		_take_events()
+		if _session.take_reply(message):
+			_take_reply(message)
+		else:
+			_session.receive(message)
+			_take_events()
 		if Time.get_ticks_usec() > deadline_usec:
 			break
 		message = _pipe.next_message()
@@ -231,9 +234,7 @@ func _take_events() -> void:
 			Session.Event.RESTARTED:
 				_take_opened(true)
 			Session.Event.REPLY:
-				if trips != null:
-					trips.end(_session.message.get_integer("id"))
-				backend.take_reply(_session.message)
+				_take_reply(_session.message)
 			Session.Event.PUSHED:
 				_take_pushed(_session.message)
 			Session.Event.LEFT:
@@ -241,6 +242,12 @@ func _take_events() -> void:
 				_take_break("the sidecar ended%s" % ("" if is_over else " the session"), false)
 			Session.Event.CLOSED:
 				_give_up(_session.reason)
+
+
+func _take_reply(reply: Message) -> void:
+	if trips != null:
+		trips.end(reply.id)
+	backend.take_reply(reply)
 
 
 func _take_opened(anew: bool) -> void:

@@ -24,10 +24,9 @@ func send(message: Message, handler: Callable = Callable()) -> int:
 
 ## Takes a reply of the session.
 func take_reply(reply: Message) -> void:
-	var id: int = reply.get_integer("id")
-	var handler: Callable = _handlers.get(id, Callable())
-	if not reply.get_flag("more"):
-		_handlers.erase(id)
+	var handler: Callable = _handlers.get(reply.id, Callable())
+	if not reply.has_more:
+		_handlers.erase(reply.id)
 	if handler.is_valid():
 		handler.call(reply)
 
