@@ -73,6 +73,25 @@ func test_mistakes_are_named() -> void:
 	lost.free()
 
 
+func test_a_crowd_whose_map_was_freed_before_it_keeps_nothing() -> void:
+	expect_errors(1)
+	var map: NavServerMap2D = NavServerMap2D.new()
+	map.region = Rect2i(0, 0, 8, 8)
+	add_node(map)
+	var crowd: NavServerCrowd2D = NavServerCrowd2D.new()
+	crowd.map = map
+	add_node(crowd)
+	var ids: PackedInt64Array = crowd.spawn([Vector2(8, 8)])
+	var table: WeakRef = weakref(map.get_movers())
+	map.free()
+	await tree.physics_frame
+	await tree.physics_frame
+	crowd.order(ids, Vector2(40, 40))
+	check_equal(crowd.get_unit_count(), 1)
+	crowd.free()
+	check(table.get_ref() == null)
+
+
 func test_runs_of_a_view() -> void:
 	var picked: MoverView = _view_of([1, 2, 3, 4, 5]).pick([0, 2, 4, 5])
 	check_equal(picked.handles, PackedInt64Array([1, 2, 5]))

@@ -166,6 +166,8 @@ var _is_queued: bool = false
 var _has_target: bool = false
 # Whether it has a target that it could not ask for yet.
 var _is_late: bool = false
+# Whether the game asks, not an edit that broke the path.
+var _is_wish: bool = false
 var _has_complained: bool = false
 var _pending: bool = false
 var _watch: int = 0
@@ -233,6 +235,7 @@ func set_target_position(position: Vector2) -> void:
 		return
 	target_position = position
 	_has_target = true
+	_is_wish = true
 	_walk.is_target_told = false
 	_ask()
 
@@ -343,7 +346,9 @@ func _get_position() -> Vector2:
 func _accept(what: String, value: Variant, is_finite_there: bool) -> bool:
 	if is_finite_there:
 		return true
-	var place: String = str(get_path()) if is_inside_tree() else str(name)
+	var place: String = "a NavServerAgent2D" if name.is_empty() else str(name)
+	if is_inside_tree():
+		place = str(get_path())
 	push_error("%s: %s is %s; give finite numbers" % [place, what, value])
 	return false
 
@@ -472,6 +477,7 @@ func take_path(rows: BatchRows, row: int, watch_number: int) -> void:
 ## Notes that an edit of the map has broken the path; for whoever watches it.
 func take_break() -> void:
 	_watch = 0
+	_is_wish = false
 	_ask()
 
 
@@ -527,9 +533,10 @@ func _fail(status: NavServerPathResult.Status, reason: String) -> void:
 	path_failed.emit(status, reason)
 
 
-## Nobody may listen to [signal path_failed]; what the scene lacks is told aloud, once.
+## Nobody may listen to [signal path_failed]; what the scene lacks is told aloud, once. Not where a
+## level goes and its map with it.
 func _fail_for_good(reason: String) -> void:
-	if not _has_complained:
+	if _is_wish and not _has_complained:
 		_has_complained = true
 		push_error(reason)
 	_fail(NavServerPathResult.Status.FAILED, reason)

@@ -145,16 +145,8 @@ func _physics_process(delta: float) -> void:
 
 ## Starts a sidecar, unless there is one; nothing waits for it.
 func start_sidecar() -> void:
-	if _link.state != SidecarLink.State.OFF:
-		return
-	var wish: String = Settings.get_program()
-	var folder: String = ProjectSettings.globalize_path("res://")
-	var command: PackedStringArray = SidecarProcess.find_command(wish, folder)
-	if command.is_empty():
-		_set_state(State.FALLBACK, SidecarProcess.describe_missing(wish))
+	if _link.state == SidecarLink.State.OFF and not _start_own():
 		push_warning("navserver: %s" % state_reason)
-	else:
-		_link.start(command)
 
 
 ## Ends the connection, and the sidecar if it was started here.
@@ -164,6 +156,9 @@ func stop_sidecar() -> void:
 
 ## Connects to a sidecar that somebody else started, by its connection file.
 func follow_connection_file(path: String) -> void:
+	if path.is_empty():
+		push_error("navserver: path is empty; give that of a connection file")
+		return
 	_link.stop()
 	_link.follow_file(path)
 
@@ -338,10 +333,23 @@ func _look_for_sidecar() -> void:
 	if not file.is_empty():
 		_link.follow_file(file)
 		_own_start_at = Time.get_ticks_msec() + _OWN_START_MSEC
-	elif _may_start():
-		start_sidecar()
+	elif _may_start() and not _start_own():
+		# Nobody has asked for one, and everything works: no warning.
+		print("navserver: paths come from AStarGrid2D: ", state_reason)
 	if _link.state == SidecarLink.State.OFF:
 		_switch_to(_fallback)
+
+
+## Tells whether there is a program to start.
+func _start_own() -> bool:
+	var wish: String = Settings.get_program()
+	var folder: String = ProjectSettings.globalize_path("res://")
+	var command: PackedStringArray = SidecarProcess.find_command(wish, folder)
+	if command.is_empty():
+		_set_state(State.FALLBACK, SidecarProcess.describe_missing(wish))
+		return false
+	_link.start(command)
+	return true
 
 
 ## Players have no sidecar to start; a game that runs from the editor may have one.

@@ -180,8 +180,7 @@ func _ready() -> void:
 
 
 func _exit_tree() -> void:
-	if _found != null and is_instance_valid(_found):
-		_found.get_movers().drop_group(_group)
+	_leave_map()
 	_found = null
 	_overlay = null
 	_tell_availability()
@@ -346,12 +345,11 @@ func get_mover_group() -> MoverGroup:
 
 func _follow_map() -> bool:
 	if not is_inside_tree():
-		push_error("%s: is in no scene tree: add it first" % name)
+		push_error("%s: is in no scene tree: add it first" % _get_own_name())
 		return false
 	var next: NavServerMap2D = NavServerAgent2D.find_map(self, map) if _is_map_open() else _found
 	if next != _found:
-		if _found != null and is_instance_valid(_found):
-			_found.get_movers().drop_group(_group)
+		_leave_map()
 		_found = next
 		if next != null:
 			_group.columns = _get_columns()
@@ -360,6 +358,18 @@ func _follow_map() -> bool:
 		_has_complained = true
 		push_error("%s has no map. %s" % [get_path(), NavServerAgent2D.describe_maps(self)])
 	return next != null
+
+
+func _get_own_name() -> String:
+	if is_inside_tree():
+		return str(get_path())
+	return "a NavServerCrowd2D" if name.is_empty() else str(name)
+
+
+func _leave_map() -> void:
+	# Also where the map itself was freed: its table and the units would keep each other.
+	if _group.table != null:
+		_group.table.drop_group(_group)
 
 
 ## Looking for the map goes through the tree: not each frame.
@@ -411,17 +421,25 @@ func _are_known(options: Dictionary) -> bool:
 	for option: Variant in options:
 		if str(option) not in _OPTIONS:
 			push_error(
-				"%s: option %s is unknown; choose among %s" % [name, option, ", ".join(_OPTIONS)]
+				(
+					"%s: option %s is unknown; choose among %s"
+					% [_get_own_name(), option, ", ".join(_OPTIONS)]
+				)
 			)
 			return false
 		var value: Variant = options[option]
 		if str(option) == "profile":
 			if value != null and value is not NavServerProfile:
-				push_error("%s: option profile is %s; give a NavServerProfile" % [name, value])
+				push_error(
+					"%s: option profile is %s; give a NavServerProfile" % [_get_own_name(), value]
+				)
 				return false
 		elif not _is_amount(value) and not (value is int and str(option) in ["layers", "mask"]):
 			push_error(
-				"%s: option %s is %s; give a finite number of 0 or more" % [name, option, value]
+				(
+					"%s: option %s is %s; give a finite number of 0 or more"
+					% [_get_own_name(), option, value]
+				)
 			)
 			return false
 	return true
@@ -438,7 +456,7 @@ static func _is_amount(value: Variant) -> bool:
 func _are_places(what: String, points: PackedVector2Array) -> bool:
 	for point: Vector2 in points:
 		if not point.is_finite():
-			push_error("%s: %s has %s; give finite numbers" % [name, what, point])
+			push_error("%s: %s has %s; give finite numbers" % [_get_own_name(), what, point])
 			return false
 	return true
 
@@ -449,7 +467,7 @@ func _is_one_each(what: String, points: PackedVector2Array, ids: PackedInt64Arra
 	push_error(
 		(
 			"%s: %s has %d entries for %d units; give each unit one"
-			% [name, what, points.size(), ids.size()]
+			% [_get_own_name(), what, points.size(), ids.size()]
 		)
 	)
 	return false

@@ -70,7 +70,7 @@ func get_position() -> Vector2:
 ## Tells whether a body that goes straight from a point to another meets no wall, in global
 ## coordinates.
 func sees(from: Vector2, to: Vector2) -> bool:
-	if _group == null:
+	if _group == null or not is_instance_valid(_group.map):
 		return false
 	var to_map: Transform2D = _group.map.global_transform.affine_inverse()
 	var motion: Vector2 = to_map.basis_xform(to - from)
