@@ -68,6 +68,27 @@ func test_it_walks_to_its_target() -> void:
 	check(walker.agent.is_target_reached())
 	check(walker.agent.is_target_reachable())
 	check_equal(walker.agent.get_final_position(), _map.map_to_local(Vector2i(7, 1)))
+	var result: NavServerPathResult = walker.agent.get_current_navigation_result()
+	check_near(walker.agent.get_path_length(), result.path_length * 16.0, 1e-3)
+
+
+func test_bits_are_set_as_with_the_engine_s_agents() -> void:
+	expect_errors(2)
+	var own: NavServerAgent2D = _walker(Vector2i(1, 1)).agent
+	var engine: NavigationAgent2D = NavigationAgent2D.new()
+	add_node(engine)
+	for bit: int in [32, 5, 1]:
+		own.set_avoidance_layer_value(bit, bit != 1)
+		engine.set_avoidance_layer_value(bit, bit != 1)
+		own.set_avoidance_mask_value(bit, bit == 5)
+		engine.set_avoidance_mask_value(bit, bit == 5)
+		check_equal(own.avoidance_layers, engine.avoidance_layers)
+		check_equal(own.avoidance_mask, engine.avoidance_mask)
+		check_equal(own.get_avoidance_layer_value(bit), engine.get_avoidance_layer_value(bit))
+		check_equal(own.get_avoidance_mask_value(bit), engine.get_avoidance_mask_value(bit))
+	own.set_avoidance_layer_value(0, true)
+	check(not own.get_avoidance_mask_value(33))
+	check_equal(own.avoidance_layers, engine.avoidance_layers)
 
 
 func test_an_edit_sends_only_those_on_the_broken_path_another_way() -> void:

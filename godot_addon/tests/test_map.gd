@@ -520,8 +520,13 @@ func test_obstacles_far_larger_than_the_map_and_none_at_all() -> void:
 
 
 func test_what_cannot_be_asked_or_made_is_told_with_a_remedy() -> void:
-	expect_errors(4)
+	expect_errors(5)
 	var map: NavServerMap2D = _map_of(["...", "..."])
+	@warning_ignore("int_as_enum_without_cast", "int_as_enum_without_match")
+	map.diagonal_mode = 99
+	check_equal(map.diagonal_mode, AStarGrid2D.DIAGONAL_MODE_ONLY_IF_NO_OBSTACLES)
+	map.scene_tile_class = -7
+	check_equal(map.scene_tile_class, 0)
 	var result: NavServerPathResult = await map.find_path(null).wait()
 	check_contains(result.reason, "give a NavServerPathQuery")
 	# One error, not one a cell.

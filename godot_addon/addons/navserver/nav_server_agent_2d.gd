@@ -325,6 +325,35 @@ func get_current_navigation_path() -> PackedVector2Array:
 	return _walk.points
 
 
+## Returns the length of the path in global coordinates, from its first point to its last.
+func get_path_length() -> float:
+	var path: PackedVector2Array = get_current_navigation_path()
+	var length: float = 0.0
+	for index: int in range(1, path.size()):
+		length += path[index - 1].distance_to(path[index])
+	return length
+
+
+## Sets a bit of [member avoidance_layers]; layers are numbered from 1 to 32.
+func set_avoidance_layer_value(layer_number: int, value: bool) -> void:
+	avoidance_layers = _with_bit("layer_number", layer_number, avoidance_layers, value)
+
+
+## Tells whether a bit of [member avoidance_layers] is set.
+func get_avoidance_layer_value(layer_number: int) -> bool:
+	return avoidance_layers & _with_bit("layer_number", layer_number, 0, true) != 0
+
+
+## Sets a bit of [member avoidance_mask]; layers are numbered from 1 to 32.
+func set_avoidance_mask_value(mask_number: int, value: bool) -> void:
+	avoidance_mask = _with_bit("mask_number", mask_number, avoidance_mask, value)
+
+
+## Tells whether a bit of [member avoidance_mask] is set.
+func get_avoidance_mask_value(mask_number: int) -> bool:
+	return avoidance_mask & _with_bit("mask_number", mask_number, 0, true) != 0
+
+
 ## Returns the index of the point that is walked to.
 func get_current_navigation_path_index() -> int:
 	if _packed != null:
@@ -346,11 +375,22 @@ func _get_position() -> Vector2:
 func _accept(what: String, value: Variant, is_finite_there: bool) -> bool:
 	if is_finite_there:
 		return true
-	var place: String = "a NavServerAgent2D" if name.is_empty() else str(name)
-	if is_inside_tree():
-		place = str(get_path())
-	push_error("%s: %s is %s; give finite numbers" % [place, what, value])
+	push_error("%s: %s is %s; give finite numbers" % [_get_own_name(), what, value])
 	return false
+
+
+func _get_own_name() -> String:
+	if is_inside_tree():
+		return str(get_path())
+	return "a NavServerAgent2D" if name.is_empty() else str(name)
+
+
+func _with_bit(what: String, number: int, bits: int, value: bool) -> int:
+	if number < 1 or number > 32:
+		push_error("%s: %s is %d; give 1 to 32" % [_get_own_name(), what, number])
+		return bits
+	var bit: int = 1 << (number - 1)
+	return bits | bit if value else bits & ~bit
 
 
 func _ask_late() -> void:

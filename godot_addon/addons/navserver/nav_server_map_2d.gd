@@ -67,7 +67,7 @@ const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_
 ## Class of scene tiles, which have no data of their own; 256 leaves it to the layers below.
 @export_range(0, 256) var scene_tile_class: int = 0:
 	set(value):
-		scene_tile_class = value
+		scene_tile_class = clampi(value, 0, 256)
 		_on_setting_changed()
 ## Those who walk here, so that their classes are known from the beginning; others are added when
 ## they first ask.
@@ -75,6 +75,11 @@ const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_
 ## Which diagonal steps are allowed; the default cuts no corners.
 @export var diagonal_mode: AStarGrid2D.DiagonalMode = _NO_CORNERS:
 	set(value):
+		if value < 0 or value >= AStarGrid2D.DIAGONAL_MODE_MAX:
+			push_error(
+				"%s: diagonal_mode is %d; give one of AStarGrid2D's" % [_get_own_name(), value]
+			)
+			return
 		diagonal_mode = value
 		_on_setting_changed()
 ## The cells of the map. Without an area it is what the layers use. A map without layers needs it.
