@@ -41,7 +41,7 @@ func is_completed() -> bool:
 ## Asks for the answer to come soon, as [constant NavServerPathResult.Status.CANCELLED] unless there
 ## is another by then.
 func cancel() -> void:
-	if not is_completed():
+	if not is_completed() and _job != null:
 		NavServer.get_connection().cancel_job(_job)
 
 
