@@ -7,6 +7,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
 
 from navserver import __version__
 from navserver.commands import (
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
+    _open_closed_streams()
     given = protect_cells(sys.argv[1:] if arguments is None else arguments)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         # Files may have names that the terminal's encoding cannot show.
@@ -91,6 +93,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
+
+
+def _open_closed_streams() -> None:
+    """Put the null device where the process was given no stdin, stdout or stderr.
+
+    Python has None there, and the next socket would get the stream's number.
+    """
+    # In this order: each takes the least number that is free.
+    nothing = Path(os.devnull)
+    sys.stdin = sys.stdin or nothing.open(encoding="utf-8")
+    sys.stdout = sys.stdout or nothing.open("w", encoding="utf-8")
+    sys.stderr = sys.stderr or nothing.open("w", encoding="utf-8")
 
 
 def _run(parsed: Namespace) -> int:

@@ -31,6 +31,7 @@ from navserver.sidecar.lifeline import IdleTimer, ParentWatch, ending_on_signals
 from navserver.sidecar.logbook import Logbook
 from navserver.sidecar.office import Office
 from navserver.sidecar.post import FIRST_RETRY_SECONDS, Post
+from navserver.sidecar.socket_file import SocketFile
 from navserver.sidecar.workers import Workers, default_workers
 from navserver.status import InputError
 from navserver.wire.limits import MAX_FRAME_BYTES, PROTOCOL, USERNAME
@@ -130,6 +131,7 @@ class Server:
         self._is_waiting = False
         self._has_more = False
         self._end_reason = ""
+        self._socket_file: SocketFile | None = None
         scheduler = Scheduler(Worlds(), on_reply=self._wake)
         self._scheduler = scheduler
         self._sessions = ServerSessions(self.instance, f"navserver {__version__}", CAPABILITIES)
@@ -187,26 +189,35 @@ class Server:
         port = int(router.getsockopt_string(zmq.LAST_ENDPOINT).rpartition(":")[2])
         if settings.ipc is not None:
             self._bind_ipc(settings.ipc)
+        # Clients may have another working folder.
+        ipc = None if settings.ipc is None else str(Path(settings.ipc).absolute())
         return ConnectionInfo(
-            port, self._token, os.getpid(), PROTOCOL, __version__, self.instance, settings.ipc
+            port, self._token, os.getpid(), PROTOCOL, __version__, self.instance, ipc
         )
 
     def _bind_ipc(self, path: str) -> None:
         if not zmq.has("ipc"):
             raise InputError("ipc", path, "is not for this system", "leave it out and use TCP")
+        self._socket_file = SocketFile(path, _is_heard)
         try:
-            self._router.bind(f"ipc://{path}")
-            if os.name != "nt":
-                Path(path).chmod(0o600)
+            with self._socket_file.making():
+                self._router.bind(f"ipc://{path}")
         except (zmq.ZMQError, OSError) as error:
             raise InputError(
-                "ipc", path, f"cannot be bound: {error}", "name a path in a folder of yours"
-            ) from None
+                "ipc", path, f"cannot be bound: {error.strerror}",
+                "name a path in a folder of yours, of 100 characters at most",
+            ) from None  # fmt: skip
 
     # The loop
 
-    def run(self) -> int:
+    def run(self, on_ready: Callable[[], object] = lambda: None) -> int:
         """Serve until told to end.
+
+        Parameters
+        ----------
+        on_ready : callable
+            Called once nothing that was set can be wrong any more, and signals are heeded: whoever
+            is told of the server from here on may end it at once.
 
         Returns
         -------
@@ -216,15 +227,11 @@ class Server:
         settings = self._settings
         parent = None if settings.parent_pid is None else ParentWatch(settings.parent_pid)
         idle = IdleTimer(settings.idle_timeout, self._clock())
-        if settings.stdin_eof:
-            watch_stdin(lambda: self.end("stdin_ended"))
-        self._office.warm_up(self._on_warm)
-        for world in settings.worlds:
-            self._office.add_world_aside(world)
-        self._workers.start(default_workers() if settings.workers is None else settings.workers)
         next_look = self._clock()
         period = _HOUSEKEEPING_SECONDS if parent is None else _PARENT_SECONDS
         with ending_on_signals(self.end, self._waker.fileno()):
+            on_ready()
+            self._begin_work()
             while not self._end_reason:
                 self._turn(next_look)
                 now = self._clock()
@@ -235,6 +242,15 @@ class Server:
         self.close()
         self._logbook.note("info", "ended", reason=self._end_reason)
         return 0
+
+    def _begin_work(self) -> None:
+        settings = self._settings
+        if settings.stdin_eof:
+            watch_stdin(lambda: self.end("stdin_ended"))
+        self._office.warm_up(self._on_warm)
+        for world in settings.worlds:
+            self._office.add_world_aside(world)
+        self._workers.start(default_workers() if settings.workers is None else settings.workers)
 
     def end(self, reason: str) -> None:
         """Ask the server to end; from any thread.
@@ -390,6 +406,8 @@ class Server:
         self._workers.stop(timeout=1.0)
         self._office.close()
         self._context.destroy(linger=_LINGER_MS)
+        if self._socket_file is not None:
+            self._socket_file.remove()
         self._waker.close()
         self._woken.close()
 
@@ -438,3 +456,13 @@ class _Gate:
             self.socket.send_multipart([version, request_id, code, text, b"", b""])
             if not is_known:
                 self._logbook.note("warning", "stranger_refused", address=address.decode())
+
+
+def _is_heard(path: str) -> bool:
+    """Return whether somebody listens at a socket's path."""
+    with socket.socket(socket.AF_UNIX) as caller:
+        try:
+            caller.connect(path)
+        except OSError:
+            return False
+    return True

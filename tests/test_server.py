@@ -329,6 +329,12 @@ def test_a_local_socket_serves_as_well(tmp_path: Path) -> None:
         assert Path(path).stat().st_mode & 0o777 == 0o600
         with Client.connect(ipc=path, token=running.info.token, timeout=PATIENCE) as client:
             assert client.ask(ping()) > 0.0
+        second = Server(ServerSettings(ipc=path), Logbook())
+        with pytest.raises(InputError, match="a server that runs"):
+            second.bind()
+        second.close()
+        assert Path(path).exists()
+    assert not Path(path).exists()
 
 
 def test_a_local_socket_that_cannot_be_made_is_told(tmp_path: Path) -> None:

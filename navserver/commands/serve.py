@@ -18,6 +18,8 @@ __all__ = ["add_to", "run"]
 
 # Each client is one; a load generator may bring thousands.
 _OPEN_FILES = 32_768
+# More than machines have cores; each is two threads.
+_MOST_WORKERS = 256
 
 
 def add_to(commands: Any) -> None:
@@ -59,7 +61,7 @@ def add_to(commands: Any) -> None:
         help="a world to begin with, named by the file; may be given again",
     )
     parser.add_argument(
-        "--workers", type=as_positive, metavar="N", help="threads that search; default: all cores "
+        "--workers", type=_as_workers, metavar="N", help="threads that search; default: all cores "
         "but two"
     )  # fmt: skip
     parser.add_argument(
@@ -83,6 +85,13 @@ def _as_port(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) < 6 and int(text) < 65536:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is no port; give 0 to 65535")
+
+
+def _as_workers(text: str) -> int:
+    number = as_positive(text)
+    if number > _MOST_WORKERS:
+        raise argparse.ArgumentTypeError(f"{text!r} are too many; give at most {_MOST_WORKERS}")
+    return number
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -134,12 +143,15 @@ def run(arguments: argparse.Namespace) -> int:
     server = Server(settings, logbook, on_warm=stay_prompt)
     named: Path | Literal[True] | None = arguments.connection_file
     file = default_connection_file() if named is True else named
-    try:
-        info = server.bind()
+
+    def tell() -> None:
         if file is not None:
             info.write(file)
         print(info.ready_line(), flush=True)
-        return server.run()
+
+    try:
+        info = server.bind()
+        return server.run(on_ready=tell)
     finally:
         server.close()
         if file is not None:

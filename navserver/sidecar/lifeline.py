@@ -135,7 +135,9 @@ class IdleTimer:
 
 @contextmanager
 def ending_on_signals(end: Callable[[str], None], wake_fd: int) -> Iterator[None]:
-    """End on SIGTERM and SIGINT, where this thread is the one that gets them.
+    """End on SIGTERM, SIGINT and SIGHUP, where this thread is the one that gets them.
+
+    A SIGHUP that is ignored stays so: whoever starts a program by ``nohup`` wants that.
 
     Parameters
     ----------
@@ -152,7 +154,11 @@ def ending_on_signals(end: Callable[[str], None], wake_fd: int) -> Iterator[None
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = (signal.SIGTERM, signal.SIGINT)
+    numbers = [signal.SIGTERM, signal.SIGINT]
+    # The terminal of a server that runs in one is closed; Windows knows no such signal.
+    hangup = getattr(signal, "SIGHUP", None)
+    if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
+        numbers.append(hangup)
     before = {
         number: signal.signal(number, lambda got, _: end(signal.Signals(got).name.lower()))
         for number in numbers

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +34,7 @@ from navserver.wire.questions import (
     world_hash,
     world_info,
 )
-from tests.serving import PATIENCE, process
+from tests.serving import CHECKOUT, PATIENCE, process
 
 
 @pytest.mark.parametrize(
@@ -42,6 +46,7 @@ from tests.serving import PATIENCE, process
         (["--port", "70000"], "port"),
         (["--port", "-1"], "port"),
         (["--workers", "0"], "workers"),
+        (["--workers", "100000"], "workers"),
         (["--idle-timeout", "0"], "idle-timeout"),
         (["--idle-timeout", "inf"], "idle-timeout"),
         (["--idle-timeout", "nan"], "idle-timeout"),
@@ -61,7 +66,10 @@ def test_mistakes_end_with_one_line_and_2(
 
 def test_a_parent_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--parent-pid", "2147483000"]) == 2
-    assert "parent-pid" in capsys.readouterr().err
+    captured = capsys.readouterr()
+    assert "parent-pid" in captured.err
+    # Who waits for the ready line must not take it for a server.
+    assert captured.out == ""
 
 
 def test_a_folder_that_cannot_be_written_is_told(
@@ -72,13 +80,20 @@ def test_a_folder_that_cannot_be_written_is_told(
     assert "connection-file" in capsys.readouterr().err
 
 
+def run_shortly(server: Server, on_ready: Callable[[], object]) -> int:
+    on_ready()
+    server.close()
+    return 0
+
+
 def test_localhost_is_this_machine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "c.json"
     seen: list[Any] = []
 
-    def run(server: Server) -> int:
+    def run(server: Server, on_ready: Callable[[], object]) -> int:
+        on_ready()
         seen.append(file.read_text())
         server.close()
         return 0
@@ -86,6 +101,32 @@ def test_localhost_is_this_machine(
     monkeypatch.setattr(Server, "run", run)
     assert main(["serve", "--host", "localhost", "--connection-file", str(file)]) == 0
     assert seen == [capsys.readouterr().out]
+    assert not file.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no such signal")
+def test_a_server_that_is_ended_once_it_is_ready_leaves_nothing(tmp_path: Path) -> None:
+    file, socket = tmp_path / "c.json", tmp_path / "socket"
+    with process("--connection-file", str(file), "--ipc", str(socket)) as (running, ready):
+        running.send_signal(signal.SIGHUP)
+        assert running.wait(PATIENCE) == 0
+    assert ready["ipc"] == str(socket)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell")
+def test_a_server_without_stdin_stdout_and_stderr_ends_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    command = [sys.executable, "-m", "navserver", "serve", "--stdin-eof", "--connection-file", file]
+    ended = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *map(str, command)],
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert ended.returncode == 0
     assert not file.exists()
 
 
@@ -137,7 +178,7 @@ def test_a_snapshot_that_cannot_be_read_or_saved_is_told(
 def test_without_a_first_snapshot_a_server_begins_without_worlds(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Server, "run", lambda _: 0)
+    monkeypatch.setattr(Server, "run", run_shortly)
     file = tmp_path / "worlds.nav"
     told = []
     for _ in range(2):
@@ -200,7 +241,8 @@ def test_a_connection_file_without_a_name_is_where_clients_look(
     monkeypatch.setattr("platformdirs.user_state_dir", lambda *_, **__: str(folder))
     found: list[Any] = []
 
-    def run(server: Server) -> int:
+    def run(server: Server, on_ready: Callable[[], object]) -> int:
+        on_ready()
         found.append(Address.of(None, None, None, None).resolve())
         server.close()
         return 0
@@ -211,7 +253,7 @@ def test_a_connection_file_without_a_name_is_where_clients_look(
     assert found == [(f"tcp://127.0.0.1:{ready['port']}", ready["token"])]
     assert list(folder.iterdir()) == []
     # A token is written nowhere unless that is asked for.
-    monkeypatch.setattr(Server, "run", lambda _: 0)
+    monkeypatch.setattr(Server, "run", run_shortly)
     assert main(["serve"]) == 0
     assert list(folder.iterdir()) == []
 
