@@ -446,9 +446,11 @@ func ask(connection: NavServerConnection) -> bool:
 			return not _pending
 	_is_queued = false
 	_batch = batch
-	_row = batch.add(
-		self, Vector2.ZERO if _body == null else _body.global_position, target_position
-	)
+	_row = batch.numbers.size()
+	batch.agents.append(self)
+	batch.from.append(Vector2.ZERO if _body == null else _body.global_position)
+	batch.to.append(target_position)
+	batch.numbers.append(get_instance_id())
 	return true
 
 
@@ -510,7 +512,7 @@ func take_path(rows: BatchRows, row: int, watch_number: int) -> void:
 	_packed = rows
 	_packed_row = row
 	if _note != null:
-		_end_note(rows.get_status_of(row))
+		_end_note(rows.statuses[row] as NavServerPathResult.Status)
 	path_changed.emit()
 
 

@@ -60,12 +60,13 @@ const _OWN_START_MSEC: int = 4000
 const _NEVER: int = 1 << 62
 # At most so much of a frame goes to answers and to the questions of agents, in its physics steps
 # and its process step together; it may take more for one of them. However long answers took, some
-# agents ask; as long as some want to, answers get a part only; and so long it takes an agent to say
-# that it wants to.
+# agents ask; so long it takes an agent to say that it wants to; and answers get a part only, since
+# who is told unpacks its path in the same frame, and less as long as some want to ask.
 const _SHARE_USEC: int = 850
 const _LEAST_SHARE_USEC: int = 100
-const _WISH_USEC: int = 2
-const _ANSWERS_PART: float = 0.5
+const _WISH_USEC: int = 1
+const _ANSWERS_PART: float = 0.75
+const _ANSWERS_PART_BESIDE: float = 0.5
 const _LOCKSTEP_USEC: int = 10_000_000
 
 ## Where paths come from.
@@ -177,7 +178,8 @@ func get_capabilities() -> PackedStringArray:
 func poll(is_waiting: bool = false) -> void:
 	var began: int = Time.get_ticks_usec()
 	# Questions are on their way while answers are handed on.
-	var share: int = _share_usec if _asking.is_empty() else floori(_share_usec * _ANSWERS_PART)
+	var part: float = _ANSWERS_PART if _asking.is_empty() else _ANSWERS_PART_BESIDE
+	var share: int = _share_usec - floori(_SHARE_USEC * (1.0 - part))
 	_link.poll(began + share, is_waiting)
 	_fallback.poll(began + share)
 	_share_usec -= Time.get_ticks_usec() - began

@@ -27,13 +27,15 @@ var goals: PackedInt32Array = PackedInt32Array()
 var numbers: PackedInt64Array = PackedInt64Array()
 ## From the map's coordinates to global ones.
 var to_global: Transform2D = Transform2D.IDENTITY
+## Who waits for each row; null once it is answered or taken back.
+var agents: Array[NavServerAgent2D] = []
+## Where each row's body stands, in global coordinates.
+var from: PackedVector2Array = PackedVector2Array()
+## Where it wants to go, in global coordinates.
+var to: PackedVector2Array = PackedVector2Array()
 ## What the backend calls the batch; -1 as long as it has none.
 var id: int = -1
 
-# Who waits for a row; null once it is answered or taken back.
-var _agents: Array[NavServerAgent2D] = []
-var _from: PackedVector2Array = PackedVector2Array()
-var _to: PackedVector2Array = PackedVector2Array()
 var _to_cell: Callable = Callable()
 
 
@@ -59,23 +61,14 @@ func is_for(
 	)
 
 
-## Adds a row, in global coordinates; returns its number.
-func add(agent: NavServerAgent2D, from: Vector2, to: Vector2) -> int:
-	_agents.append(agent)
-	_from.append(from)
-	_to.append(to)
-	numbers.append(agent.get_instance_id())
-	return _agents.size() - 1
-
-
 ## Returns how many rows there are, answered or not.
 func get_count() -> int:
-	return _agents.size()
+	return agents.size()
 
 
 ## Returns the agents that still wait.
 func get_waiting() -> Array[NavServerAgent2D]:
-	return _agents.filter(func(agent: NavServerAgent2D) -> bool: return agent != null)
+	return agents.filter(func(agent: NavServerAgent2D) -> bool: return agent != null)
 
 
 ## Turns the rows into cells: [param to_cells] goes from global coordinates to cells, whose centres
@@ -88,9 +81,9 @@ func settle(
 	_to_cell = to_cell
 	if profile != null:
 		size = profile.size
-	starts = _cells_of(to_cells * _from)
-	goals = _cells_of(to_cells * _to)
-	for row: int in _agents.size():
+	starts = _cells_of(to_cells * from)
+	goals = _cells_of(to_cells * to)
+	for row: int in agents.size():
 		if not world.region.has_point(Vector2i(starts[2 * row], starts[2 * row + 1])):
 			answer_without_path(row, NavServerPathResult.Status.START_BLOCKED)
 		elif not world.region.has_point(Vector2i(goals[2 * row], goals[2 * row + 1])):
@@ -99,20 +92,20 @@ func settle(
 
 ## Takes a row back; its agent hears no more of it.
 func take_back(row: int) -> void:
-	_agents[row] = null
+	agents[row] = null
 
 
 ## Returns who waits for a row; null if nobody does.
 func get_agent(row: int) -> NavServerAgent2D:
-	return _agents[row] if row >= 0 and row < _agents.size() else null
+	return agents[row] if row >= 0 and row < agents.size() else null
 
 
 ## Returns who waits for a row, who has it from now on; null if nobody does.
 func take(row: int) -> NavServerAgent2D:
-	if row < 0 or row >= _agents.size():
+	if row < 0 or row >= agents.size():
 		return null
-	var agent: NavServerAgent2D = _agents[row]
-	_agents[row] = null
+	var agent: NavServerAgent2D = agents[row]
+	agents[row] = null
 	return agent
 
 
@@ -131,7 +124,7 @@ func answer_without_path(row: int, status: NavServerPathResult.Status, reason: S
 
 ## Answers what has no answer yet.
 func answer_rest(status: NavServerPathResult.Status, reason: String = "") -> void:
-	for row: int in _agents.size():
+	for row: int in agents.size():
 		answer_without_path(row, status, reason)
 
 

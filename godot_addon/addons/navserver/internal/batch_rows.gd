@@ -8,50 +8,56 @@ const Message := preload("message.gd")
 var is_whole: bool
 ## The request that is answered.
 var id: int
+## The status of each row, see the enum of NavServerPathResult.
+var statuses: PackedByteArray
+## What each row's path costs.
+var costs: PackedFloat64Array
+## How long each row's path is.
+var lengths: PackedFloat64Array
 
 var _next: int = 0
 var _more: bool
 var _rows: PackedInt32Array
-var _statuses: PackedByteArray
 var _sources: PackedByteArray
 var _versions: PackedInt32Array
-var _costs: PackedFloat64Array
-var _lengths: PackedFloat64Array
 var _offsets: PackedInt32Array
 var _points: PackedVector2Array
 var _watches: PackedInt32Array
+# From the coordinates of the points to those that are wanted.
+var _to_global: Transform2D = Transform2D.IDENTITY
+var _is_moved: bool = false
 
 
 ## Reads a reply.
 func _init(reply: Message) -> void:
 	id = reply.get_integer("id")
 	_more = reply.get_flag("more")
-	_statuses = reply.get_bytes("statuses")
+	statuses = reply.get_bytes("statuses")
 	_rows = reply.get_int32s("rows", "u32")
 	if not reply.has_array("rows", "u32"):
-		_rows = PackedInt32Array(range(_statuses.size()))
+		_rows = PackedInt32Array(range(statuses.size()))
 	_sources = reply.get_bytes("sources")
 	_versions = reply.get_int32s("versions", "u32")
-	_costs = reply.get_float64s("costs")
-	_lengths = reply.get_float64s("lengths")
+	costs = reply.get_float64s("costs")
+	lengths = reply.get_float64s("lengths")
 	_offsets = reply.get_int32s("offsets", "u32")
 	_points = reply.get_vectors("points")
 	_watches = reply.get_int32s("watches", "u32")
 	var sizes: Array[int] = [_rows.size(), _sources.size(), _versions.size()]
-	sizes.append_array([_costs.size(), _lengths.size(), _offsets.size() - 1])
-	is_whole = sizes.min() >= _statuses.size()
+	sizes.append_array([costs.size(), lengths.size(), _offsets.size() - 1])
+	is_whole = sizes.min() >= statuses.size()
 
 
 ## Hands rows to [param take] until the deadline: row, result, and number of the watch or 0. True
 ## once all are handed on.
 func take_rows(take: Callable, deadline_usec: int) -> bool:
-	while _next < _statuses.size():
+	while _next < statuses.size():
 		# An answer may ask again and so come here again.
 		var index: int = _next
 		_next += 1
 		var watch: int = _watches[index] & 0xffff_ffff if index < _watches.size() else 0
 		take.call(_rows[index], _make_result(index), watch)
-		if Time.get_ticks_usec() > deadline_usec and _next < _statuses.size():
+		if Time.get_ticks_usec() > deadline_usec and _next < statuses.size():
 			return false
 	return true
 
@@ -65,13 +71,18 @@ func take_agent_rows(
 	unwatched: PackedInt32Array,
 	deadline_usec: int
 ) -> bool:
-	if _next == 0:
-		_points = batch.to_global * _points
-	while _next < _statuses.size():
+	_to_global = batch.to_global
+	_is_moved = _to_global != Transform2D.IDENTITY
+	var agents: Array[NavServerAgent2D] = batch.agents
+	while _next < statuses.size():
 		var index: int = _next
 		_next += 1
 		var watch: int = _watches[index] & 0xffff_ffff if index < _watches.size() else 0
-		var agent: NavServerAgent2D = batch.take(_rows[index])
+		var row: int = _rows[index]
+		var agent: NavServerAgent2D = null
+		if row >= 0 and row < agents.size():
+			agent = agents[row]
+			agents[row] = null
 		if agent == null:
 			# It has asked again, or is gone.
 			if watch != 0:
@@ -79,23 +90,20 @@ func take_agent_rows(
 			continue
 		if watch != 0:
 			watchers[watch] = agent
-		if _statuses[index] <= NavServerPathResult.Status.PARTIAL:
+		if statuses[index] <= NavServerPathResult.Status.PARTIAL:
 			agent.take_path(self, index, watch)
 		else:
 			agent.take_answer(_make_result(index), watch)
-		if Time.get_ticks_usec() > deadline_usec and _next < _statuses.size():
+		if Time.get_ticks_usec() > deadline_usec and _next < statuses.size():
 			return false
 	return true
 
 
 ## Returns the path of a row, in the coordinates that its batch wants.
 func get_path_of(index: int) -> PackedVector2Array:
-	return _points.slice(_offsets[index], _offsets[index + 1])
-
-
-## Returns the status of a row.
-func get_status_of(index: int) -> NavServerPathResult.Status:
-	return _statuses[index] as NavServerPathResult.Status
+	# Each when it is asked for: to move all of them at once takes a good part of a frame.
+	var points: PackedVector2Array = _points.slice(_offsets[index], _offsets[index + 1])
+	return _to_global * points if _is_moved else points
 
 
 ## Returns where the answer of a row comes from.
@@ -108,27 +116,17 @@ func get_version_of(index: int) -> int:
 	return _versions[index] & 0xffff_ffff
 
 
-## Returns the cost of a row's path.
-func get_cost_of(index: int) -> float:
-	return _costs[index]
-
-
-## Returns the length of a row's path.
-func get_length_of(index: int) -> float:
-	return _lengths[index]
-
-
 ## Tells whether another reply has more rows.
 func has_more() -> bool:
 	return _more
 
 
 func _make_result(index: int) -> NavServerPathResult:
-	var result: NavServerPathResult = NavServerPathResult.of_number(_statuses[index])
+	var result: NavServerPathResult = NavServerPathResult.of_number(statuses[index])
 	result.map_version = _versions[index] & 0xffff_ffff
 	result.source = clampi(_sources[index], 0, 5) as NavServerPathResult.Source
 	if result.has_path():
-		result.cost = _costs[index]
-		result.path_length = _lengths[index]
+		result.cost = costs[index]
+		result.path_length = lengths[index]
 		result.path = _points.slice(_offsets[index], _offsets[index + 1])
 	return result

@@ -41,11 +41,11 @@ func take_result(result: NavServerPathResult) -> void:
 
 ## Takes a path that is a row of a reply.
 func take_row(rows: BatchRows, row: int) -> void:
-	status = rows.get_status_of(row)
+	status = rows.statuses[row] as NavServerPathResult.Status
 	_source = rows.get_source_of(row)
 	_version = rows.get_version_of(row)
-	_cost = rows.get_cost_of(row)
-	_length = rows.get_length_of(row)
+	_cost = rows.costs[row]
+	_length = rows.lengths[row]
 	_result = null
 	_begin(rows.get_path_of(row))
 

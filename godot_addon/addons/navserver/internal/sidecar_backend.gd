@@ -59,6 +59,8 @@ static func prepare(reply: Message) -> void:
 	match reply.get_type():
 		"batch":
 			reply.content = BatchRows.new(reply)
+			# Freeing large arrays is no business of a frame.
+			reply.strip()
 		"movers_step", "movers_view":
 			MoverView.prepare(reply)
 
@@ -384,16 +386,16 @@ func _take_path(reply: Message) -> void:
 
 
 func _take_batch(reply: Message) -> void:
-	var id: int = reply.get_integer("id")
-	if reply.get_text("status") != "ok":
+	var id: int = reply.id
+	if reply.content == null:
+		prepare(reply)
+	if reply.content is not BatchRows:
 		var status: int = _STATUSES.find(reply.get_text("status"))
 		if status >= 0:
 			_end_request(id, NavServerPathResult.of_number(status).status, "")
 		else:
 			_end_request(id, NavServerPathResult.Status.FAILED, SidecarRequests.say_error(reply))
 		return
-	if reply.content == null:
-		prepare(reply)
 	var rows: BatchRows = reply.content
 	if rows.is_whole:
 		_arrived.append(rows)
