@@ -9,13 +9,13 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 import threading
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from navserver.link import Link
+from navserver.async_client import AsyncClient
+from navserver.linked import LOOK_MS, Linked, as_seconds, no_server
 from navserver.sidecar.address import Address
 from navserver.status import NavserverError
 from navserver.wire import questions
@@ -46,8 +46,6 @@ __all__ = [
 
 T = TypeVar("T")
 
-# How often the connection itself is looked at while nothing comes.
-_LOOK_MS = 50
 _GIVEN_UP = "given up"
 
 
@@ -65,11 +63,16 @@ class Pending(Generic[T]):
     """
 
     def __init__(self, client: Client, question: Question[T], number: int) -> None:
+        self._outcome: Answer | WireError | UnansweredError | None = None
         self._client = client
         self._question = question
         self.number = number
         """The request's id."""
-        self._outcome: Answer | WireError | UnansweredError | None = None
+
+    def __del__(self) -> None:
+        """Let the answer go when it comes: nobody can take it any more."""
+        if self._outcome is None:
+            self._client._link.let_go(self.number)
 
     def result(self, timeout: float | None = None) -> T:
         """Wait for the answer; asked again, it returns the same.
@@ -110,30 +113,12 @@ class Pending(Generic[T]):
     def cancel(self) -> None:
         """Give the request up; an answer that has been taken stays."""
         if self._outcome is None:
+            self._client._check_owner()
             self._outcome = UnansweredError(self._question.message, _GIVEN_UP)
             self._client._link.give_up(self.number)
 
 
-class _Linked:
-    """What a client of either kind knows of its server."""
-
-    def __init__(self, address: Address, timeout: float, name: str | None) -> None:
-        self.timeout = timeout
-        """Seconds that a question waits for its answer."""
-        self._link = Link(address, name)
-
-    @property
-    def server(self) -> dict[str, Any]:
-        """What the server told of itself: protocol, capabilities, limits, how warm it is."""
-        return dict(self._link.capabilities)
-
-    @property
-    def lost_worlds(self) -> list[str]:
-        """Worlds that lack changes which had been acknowledged, since a server was restarted."""
-        return list(self._link.lost_worlds)
-
-
-class Client(_Linked):
+class Client(Linked):
     """A blocking client, for one thread; `connect` makes it.
 
     Parameters
@@ -148,7 +133,8 @@ class Client(_Linked):
 
     def __init__(self, address: Address, timeout: float, name: str | None) -> None:
         super().__init__(address, timeout, name)
-        self._thread = threading.get_ident()
+        self._owner = threading.current_thread()
+        self._thread, self._process = threading.get_ident(), os.getpid()
         self._next_look = 0.0
 
     @classmethod
@@ -214,7 +200,18 @@ class Client(_Linked):
         self.close()
 
     def close(self) -> None:
-        """End session and connection; what waits is given up."""
+        """End session and connection; what waits is given up.
+
+        Raises
+        ------
+        NavserverError
+            If the thread that it belongs to still runs.
+        """
+        if os.getpid() != self._process:
+            # The connection is the parent's.
+            return
+        if self._owner.is_alive():
+            self._check_owner()
         self._link.destroy()
 
     def ask(self, question: Question[T], timeout: float | None = None) -> T:
@@ -242,10 +239,17 @@ class Client(_Linked):
             If the server was overloaded or the world was removed.
         """
         number = self._ask(question)
-        return read_answer(question, self._wait(number, timeout))
+        try:
+            answer = self._wait(number, timeout)
+        except KeyboardInterrupt:
+            self._link.give_up(number)
+            raise
+        return read_answer(question, answer)
 
     def submit(self, question: Question[T]) -> Pending[T]:
         """Ask without waiting; many questions may be on their way.
+
+        What is asked is done also where nobody keeps what this returns.
 
         Parameters
         ----------
@@ -281,13 +285,20 @@ class Client(_Linked):
         -------
         list of Notice
             In order; each once. At most the newest 10,000 are kept.
+
+        Raises
+        ------
+        NavserverError
+            If the session has ended and there are no more.
         """
-        end = time.monotonic() + timeout
+        link, end = self._link, time.monotonic() + as_seconds("timeout", timeout)
         self._take_all()
-        while not self._link.notices and (left := end - time.monotonic()) > 0.0:
+        while not link.notices and link.error is None and (left := end - time.monotonic()) > 0.0:
             self._take(left)
             self._take_all()
-        notices = list(self._link.notices)
+        if not link.notices and link.error is not None:
+            raise link.error
+        notices = list(link.notices)
         self._link.notices.clear()
         self._link.confirm(notices)
         return notices
@@ -300,15 +311,23 @@ class Client(_Linked):
             if link.error is not None:
                 raise link.error
             if time.monotonic() > end:
-                raise ServerUnavailableError(f"no server: {link.trouble}; start one")
+                raise no_server(link.trouble)
             self._take(max(end - time.monotonic(), 0.0))
 
     def _ask(self, question: Question[Any]) -> int:
+        self._check_owner()
+        return self._link.ask(question)
+
+    def _check_owner(self) -> None:
+        """Refuse other threads and children of the process: sockets belong to their maker."""
         if threading.get_ident() != self._thread:
             raise NavserverError(
                 "a client belongs to the thread that made it; make one for each thread"
             )
-        return self._link.ask(question)
+        if os.getpid() != self._process:
+            raise NavserverError(
+                "a client belongs to the process that made it; make another one after a fork"
+            )
 
     def _has(self, number: int) -> bool:
         self._take_all()
@@ -318,21 +337,20 @@ class Client(_Linked):
         link = self._link
         if number in link.answers:
             return link.answers.pop(number)
-        wanted = self.timeout if timeout is None else timeout
+        wanted = self.timeout if timeout is None else as_seconds("timeout", timeout)
         end = time.monotonic() + wanted
-        while True:
+        while link.error is None:
             has_come = self._take(max(end - time.monotonic(), 0.0))
             found = link.answers.pop(number, None)
             if found is not None:
                 return found
-            if link.error is not None:
-                raise link.error
-            if not has_come and time.monotonic() >= end:
+            if link.error is None and not has_come and time.monotonic() >= end:
                 link.give_up(number)
                 why = f" ({link.trouble})" if link.session.state is not ClientState.OPEN else ""
                 raise RequestTimeoutError(
                     f"no answer within {wanted:g} s{why}; wait longer, or look at the server's log"
                 )
+        raise link.error
 
     def _take_all(self) -> None:
         """Take in all that has come."""
@@ -341,159 +359,13 @@ class Client(_Linked):
 
     def _take(self, timeout: float) -> bool:
         """Take in a message, waiting for it for at most one look; return whether there was one."""
+        self._check_owner()
         link, now = self._link, time.monotonic()
         if now >= self._next_look or link.socket is None:
             link.keep(now)
-            self._next_look = now + _LOOK_MS / 1e3
-        wait_ms = min(int(timeout * 1e3 + 0.999), _LOOK_MS)
+            self._next_look = now + LOOK_MS / 1e3
+        wait_ms = LOOK_MS if timeout >= 1.0 else min(int(timeout * 1e3 + 0.999), LOOK_MS)
         if link.socket is None:
             time.sleep(wait_ms / 1e3)
             return False
         return link.take(wait_ms)
-
-
-class AsyncClient(_Linked):
-    """A client for asyncio; ``async with AsyncClient(port=..., token=...) as client``.
-
-    Parameters
-    ----------
-    port, token, ipc, connection_file, timeout, name
-        As for `Client.connect`.
-    """
-
-    def __init__(
-        self,
-        port: int | None = None,
-        token: str | None = None,
-        *,
-        ipc: str | None = None,
-        connection_file: Any = None,
-        timeout: float = 10.0,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(Address.of(port, token, ipc, connection_file), timeout, name)
-        self._waiting: dict[int, asyncio.Future[Answer | WireError]] = {}
-        self._task: asyncio.Task[None] | None = None
-        self._opened: asyncio.Future[None] | None = None
-        self.on_notice: Callable[[Notice], None] | None = None
-        """Called with each event that the server tells."""
-
-    async def __aenter__(self) -> Self:
-        """Connect.
-
-        Raises
-        ------
-        ServerUnavailableError
-            If there is no server, or it refuses the token.
-        """
-        loop = asyncio.get_running_loop()
-        self._opened = loop.create_future()
-        self._task = loop.create_task(self._run())
-        try:
-            await asyncio.wait_for(asyncio.shield(self._opened), self.timeout)
-        except (asyncio.TimeoutError, TimeoutError):
-            await self.close()
-            raise ServerUnavailableError(f"no server: {self._link.trouble}; start one") from None
-        except BaseException:
-            await self.close()
-            raise
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        """Close it."""
-        await self.close()
-
-    async def close(self) -> None:
-        """End session and connection; what waits is given up."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        self._link.destroy()
-
-    async def ask(self, question: Question[T], timeout: float | None = None) -> T:
-        """Ask and wait for the answer; any number of tasks may.
-
-        Parameters
-        ----------
-        question : Question
-            What is asked; see `navserver.wire.questions`.
-        timeout : float, optional
-            Seconds; the client's by default.
-
-        Returns
-        -------
-        object
-            What the question's answer is.
-
-        Raises
-        ------
-        RequestTimeoutError
-            If it has not come in time; the request is given up then.
-        WireError
-            If the request was refused.
-        UnansweredError
-            If the server was overloaded or the world was removed.
-        """
-        number = self._link.ask(question)
-        future: asyncio.Future[Answer | WireError] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = future
-        # Sending may have taken in that something can be read, without anyone being told.
-        self._receive()
-        wanted = self.timeout if timeout is None else timeout
-        try:
-            return read_answer(question, await asyncio.wait_for(future, wanted))
-        except (asyncio.TimeoutError, TimeoutError):
-            self._link.give_up(number)
-            raise RequestTimeoutError(
-                f"no answer within {wanted:g} s; wait longer, or look at the server's log"
-            ) from None
-        finally:
-            self._waiting.pop(number, None)
-
-    async def stats(self) -> dict[str, float]:
-        """Return the server's figures.
-
-        Returns
-        -------
-        dict of str to float
-            By name.
-        """
-        return await self.ask(questions.stats())
-
-    # Inside
-
-    async def _run(self) -> None:
-        link = self._link
-        while link.error is None:
-            link.keep(time.monotonic())
-            self._hand_on()
-            if await link.wait_async(_LOOK_MS):
-                self._receive()
-
-    def _receive(self) -> None:
-        self._link.receive()
-        self._hand_on()
-
-    def _hand_on(self) -> None:
-        link = self._link
-        for number in [number for number in link.answers if number in self._waiting]:
-            future = self._waiting[number]
-            if not future.done():
-                future.set_result(link.answers.pop(number))
-        link.answers.clear()
-        notices = list(link.notices)
-        link.notices.clear()
-        if self.on_notice is not None:
-            for notice in notices:
-                self.on_notice(notice)
-        link.confirm(notices)
-        opened = self._opened
-        if opened is not None and not opened.done():
-            if link.error is not None:
-                opened.set_exception(link.error)
-            elif link.session.state is ClientState.OPEN:
-                opened.set_result(None)
-        if link.error is not None:
-            for future in self._waiting.values():
-                if not future.done():
-                    future.set_exception(link.error)

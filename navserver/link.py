@@ -20,7 +20,7 @@ from navserver.wire.errors import WireError
 from navserver.wire.inbox import Inbox
 from navserver.wire.limits import MAX_FRAME_BYTES, MAX_REQUESTS, USERNAME
 from navserver.wire.question import Question
-from navserver.wire.session import ClientState
+from navserver.wire.session import ClientState, SessionError
 
 __all__ = ["Link"]
 
@@ -87,8 +87,7 @@ class Link(Inbox):  # numpydoc ignore=PR02
             endpoint, token = self._address.resolve()
         except InputError as error:
             self.trouble = str(error)
-            self.session.connection_lost(now)
-            self._look_at_session()
+            self._lose(now)
             return
         dealer = self._context.socket(zmq.DEALER)
         for option, value in (
@@ -100,14 +99,24 @@ class Link(Inbox):  # numpydoc ignore=PR02
             (zmq.RCVHWM, 2 * MAX_REQUESTS),
         ):
             dealer.setsockopt(option, value)
-        dealer.plain_username = USERNAME.encode()
-        dealer.plain_password = token.encode()
         self._monitor = dealer.get_monitor_socket(_BROKEN)
         self.socket = dealer
         self._wait_ms = -1
-        dealer.connect(endpoint)
+        try:
+            dealer.plain_username = USERNAME.encode()
+            dealer.plain_password = token.encode()
+            dealer.connect(endpoint)
+        except (zmq.ZMQError, UnicodeEncodeError) as error:
+            self._close_socket()
+            self.trouble = f"{endpoint} with its token is no address: {error}"
+            self._lose(now)
+            return
         self.trouble = f"nothing answers at {endpoint}"
         self.session.connected(now)
+
+    def _lose(self, now: float) -> None:
+        self.session.connection_lost(now)
+        self._look_at_session()
 
     def send(self) -> None:
         """Send what the session has to send."""
@@ -121,8 +130,7 @@ class Link(Inbox):  # numpydoc ignore=PR02
                     self.socket.send_multipart(frames, zmq.DONTWAIT)
         except zmq.Again:
             # There is room for more messages than requests may wait: the connection is gone.
-            self.session.connection_lost(time.monotonic())
-            self._look_at_session()
+            self._lose(time.monotonic())
 
     def take(self, wait_ms: int) -> bool:
         """Take in what has come, waiting for the first message.
@@ -245,6 +253,7 @@ class Link(Inbox):  # numpydoc ignore=PR02
     def destroy(self) -> None:
         """End everything; what waits is given up."""
         self.close()
+        self.error = self.error or SessionError("the client is closed; make another one")
         if self._owns_context:
             self._context.destroy(linger=0)
 

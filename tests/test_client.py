@@ -1,12 +1,16 @@
 from __future__ import annotations
 
-import asyncio
+import _thread
 import contextlib
+import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +19,12 @@ import pytest
 import zmq
 
 from navserver.client import (
-    AsyncClient,
     Client,
     RequestTimeoutError,
     ServerUnavailableError,
     UnansweredError,
 )
-from navserver.sidecar.connection_file import ConnectionInfo
 from navserver.status import InputError, NavserverError
-from navserver.wire.client_session import Notice
 from navserver.wire.errors import WireError
 from navserver.wire.questions import (
     MoverView,
@@ -33,7 +34,6 @@ from navserver.wire.questions import (
     find_path,
     find_paths,
     flow_field,
-    list_worlds,
     listen_to_log,
     mover_info,
     order_movers,
@@ -41,13 +41,12 @@ from navserver.wire.questions import (
     read_state,
     run_movers,
     save_snapshot,
-    step_movers,
     stream_movers,
     trace,
     world_hash,
     world_info,
 )
-from tests.serving import PATIENCE, Serving, process, serving
+from tests.serving import CHECKOUT, PATIENCE, Serving, process, serving
 
 # Searches that keep a server busy are compiled ones.
 pytestmark = pytest.mark.slow
@@ -150,19 +149,114 @@ def test_an_answer_can_be_asked_for_twice(client: Client) -> None:
             refused.result()
 
 
-def test_a_client_belongs_to_its_thread(client: Client) -> None:
-    caught: list[BaseException] = []
+def in_thread(work: Callable[[], Any]) -> Any:
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(work).result(PATIENCE)
 
-    def use() -> None:
+
+def test_a_client_belongs_to_its_thread(client: Client) -> None:
+    pending = client.submit(ping())
+    for use in (lambda: client.ask(ping()), client.poll, pending.result, client.close):
+        with pytest.raises(NavserverError, match="each thread"):
+            in_thread(use)
+    assert pending.result() > 0.0
+
+
+def test_a_client_whose_thread_has_ended_can_be_closed(shared: Serving) -> None:
+    client = in_thread(shared.client)
+    with pytest.raises(NavserverError, match="each thread"):
+        client.ask(ping())
+    client.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_client_belongs_to_its_process(shared: Serving) -> None:
+    # By a process of one thread: others may hold locks that a child waits for.
+    program = """
+import os, sys
+from navserver.client import Client
+from navserver.wire.questions import ping
+with Client.connect(int(sys.argv[1]), sys.stdin.read(), timeout=600) as client:
+    client.ask(ping())
+    if not os.fork():
         try:
             client.ask(ping())
-        except NavserverError as error:
-            caught.append(error)
+        except Exception as error:
+            sys.exit("the child: %s" % error)
+        sys.exit(3)
+    ended = os.waitstatus_to_exitcode(os.wait()[1])
+    print(ended, client.ask(ping()) > 0.0)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(shared.info.port)],
+        input=shared.info.token,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert done.stdout.split() == ["1", "True"]
+    assert "the child: a client belongs to the process that made it" in done.stderr
 
-    thread = threading.Thread(target=use)
-    thread.start()
-    thread.join()
-    assert "each thread" in str(caught[0])
+
+def test_a_question_that_is_interrupted_is_given_up(client: Client) -> None:
+    client.ask(create_world("wall", WALL, replace=True))
+    threading.Timer(0.1, _thread.interrupt_main).start()
+
+    def ask_on() -> None:
+        while True:
+            client.ask(ENDLESS)
+
+    with pytest.raises(KeyboardInterrupt):
+        ask_on()
+    assert client._link.session.pending == 0
+    assert client.ask(ping()) > 0.0
+    assert client._link.answers == {}
+
+
+def test_what_is_asked_and_let_go_is_done_and_its_answer_not_kept(client: Client) -> None:
+    client.submit(create_world("dropped", width=2, height=2, replace=True))
+    for _ in range(10):
+        client.submit(ping())
+        client.submit(find_path("nowhere", (0, 0), (1, 1)))
+    kept = client.submit(ping())
+    assert client.ask(world_info("dropped"))["width"] == 2
+    while client._link.session.pending:
+        client.poll()
+    assert list(client._link.answers) == [kept.number]
+    assert client._link._let_go == set()
+    assert kept.result() > 0.0
+
+
+def test_a_client_that_is_closed_says_so(shared: Serving) -> None:
+    client = shared.client()
+    answered = client.submit(ping())
+    while not answered.is_ready():
+        pass
+    waiting = client.submit(ping())
+    client.close()
+    client.close()
+    assert answered.result() > 0.0
+    for use in (waiting.result, lambda: client.ask(ping()), lambda: client.poll(PATIENCE)):
+        with pytest.raises(NavserverError, match="the client is closed; make another one"):
+            use()
+
+
+@pytest.mark.parametrize("timeout", [float("nan"), -1.0, "soon"])
+def test_a_time_that_is_none_is_refused(client: Client, timeout: Any) -> None:
+    pending = client.submit(ping())
+    for use in (lambda: client.ask(ping(), timeout), lambda: pending.result(timeout)):
+        with pytest.raises(InputError, match="timeout"):
+            use()
+    with pytest.raises(InputError, match="timeout"):
+        client.poll(timeout)
+    assert client.ask(ping(), timeout=float("inf")) > 0.0
+
+
+def test_what_is_no_question_is_refused(client: Client) -> None:
+    with pytest.raises(InputError, match="question"):
+        client.ask("ping")  # type: ignore[arg-type]
 
 
 def test_events_are_kept_until_they_are_taken(client: Client) -> None:
@@ -224,6 +318,8 @@ def test_without_a_server_it_says_so(tmp_path: Path) -> None:
         Client.connect(port, "token", timeout=0.3)
     with pytest.raises(ServerUnavailableError, match="connection-file"):
         Client.connect(connection_file=tmp_path / "none", timeout=0.3)
+    with pytest.raises(ServerUnavailableError, match="no address"):
+        Client.connect(ipc="x" * 300, token="t", timeout=0.3)
 
 
 @pytest.mark.parametrize(
@@ -234,6 +330,12 @@ def test_without_a_server_it_says_so(tmp_path: Path) -> None:
         ({"port": "x", "token": "x"}, "port"),
         ({"port": 70000, "token": "x"}, "port"),
         ({"port": 1, "token": "x", "connection_file": "f"}, "connection_file"),
+        ({"port": 1, "token": "x", "ipc": "f"}, "ipc"),
+        ({"ipc": "", "token": "x"}, "ipc"),
+        ({"port": 1, "token": b"x"}, "token"),
+        ({"port": 1, "token": "\udc00"}, "token"),
+        ({"port": 1, "token": "x" * 256}, "token"),
+        ({"port": 1, "token": "x", "timeout": float("nan")}, "timeout"),
     ],
 )
 def test_bad_addresses_are_named(arguments: dict[str, Any], field: str) -> None:
@@ -397,111 +499,3 @@ def test_acknowledged_edits_since_the_snapshot_are_made_again_or_reported_lost(
         assert other.lost_worlds == ["gone"]
         client.close()
         other.close()
-
-
-# --- asyncio --------------------------------------------------------------------------------------
-
-
-def run_async(info: ConnectionInfo, body: Any) -> Any:
-    async def main() -> Any:
-        async with AsyncClient(info.port, info.token, timeout=PATIENCE) as client:
-            return await body(client)
-
-    return asyncio.run(main())
-
-
-def test_tasks_share_a_client(shared: Serving) -> None:
-    async def body(client: AsyncClient) -> list[Any]:
-        asked = [client.ask(find_path("city", (0, 0), (i, 9))) for i in range(32)]
-        return list(await asyncio.gather(*asked))
-
-    answers = run_async(shared.info, body)
-    assert [answer.path[-1].tolist() for answer in answers] == [[i, 9] for i in range(32)]
-
-
-def test_the_loop_goes_on_meanwhile(shared: Serving) -> None:
-    async def body(client: AsyncClient) -> tuple[int, dict[str, float], Any]:
-        ticks = 0
-
-        async def tick() -> None:
-            nonlocal ticks
-            while True:
-                ticks += 1
-                await asyncio.sleep(0)
-
-        ticking = asyncio.create_task(tick())
-        figures = await client.stats()
-        worlds = await client.ask(list_worlds())
-        ticking.cancel()
-        return ticks, figures, worlds
-
-    ticks, figures, worlds = run_async(shared.info, body)
-    assert ticks > 1
-    assert figures["sessions"] >= 1
-    assert "city" in worlds
-
-
-def test_async_errors_and_timeouts(shared: Serving) -> None:
-    async def body(client: AsyncClient) -> None:
-        with pytest.raises(WireError, match="goal"):
-            await client.ask(find_path("city", (0, 0), (99, 9)))
-        await client.ask(create_world("wall", WALL, replace=True))
-        with pytest.raises(RequestTimeoutError):
-            await client.ask(ENDLESS, timeout=0.001)
-        assert client.server["protocol"] == 1
-        assert client.lost_worlds == []
-        assert await client.ask(ping()) > 0.0
-
-    run_async(shared.info, body)
-
-
-def test_async_events_are_handed_on(shared: Serving) -> None:
-    async def body(client: AsyncClient) -> list[str]:
-        told: list[str] = []
-        client.on_notice = lambda notice: told.append(notice.fields["event"])
-        await client.ask(listen_to_log("info"))
-        await client.ask(create_world("async", width=2, height=2, replace=True))
-        for _ in range(1000):
-            if told:
-                break
-            await asyncio.sleep(0.01)
-        return told
-
-    assert run_async(shared.info, body) == ["world_created"]
-
-
-def test_async_states_of_movers_are_confirmed(shared: Serving) -> None:
-    async def body(client: AsyncClient) -> list[int]:
-        ticks: list[int] = []
-        told = asyncio.Event()
-
-        def take(notice: Notice) -> None:
-            if notice.name == "movers_state":
-                ticks.append(read_state(notice).tick)
-                told.set()
-
-        client.on_notice = take
-        await client.ask(create_world("async", width=8, height=8, replace=True))
-        await client.ask(add_movers("async", [(1, 1)], **BODY))
-        await client.ask(stream_movers("async", window=1))
-        for _ in range(5):
-            await client.ask(step_movers("async", 0.1))
-            await told.wait()
-            told.clear()
-        return ticks
-
-    assert run_async(shared.info, body) == [1, 2, 3, 4, 5]
-
-
-def test_async_without_a_server_it_says_so(shared: Serving) -> None:
-    async def main(port: int, token: str) -> None:
-        async with AsyncClient(port, token, timeout=0.5):
-            pass
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with pytest.raises(ServerUnavailableError):
-        asyncio.run(main(port, "token"))
-    with pytest.raises(ServerUnavailableError, match="token"):
-        asyncio.run(main(shared.info.port, "wrong"))

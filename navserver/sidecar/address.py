@@ -11,6 +11,8 @@ from navserver.status import InputError
 __all__ = ["Address"]
 
 _HOST = "127.0.0.1"
+# What PLAIN can say.
+_LONGEST_TOKEN = 255
 
 
 class Address(NamedTuple):
@@ -57,8 +59,14 @@ class Address(NamedTuple):
             )
         if port is not None and (type(port) is not int or not 0 < port < 65536):
             raise InputError("port", port, "is no port", "give that of the server's ready line")
+        if port is not None and ipc is not None:
+            raise InputError("ipc", ipc, "goes with no port", "give one of both")
+        if ipc is not None and (type(ipc) is not str or not ipc):
+            raise InputError("ipc", ipc, "is no path", "give that of the server's ready line")
         if not token:
             raise InputError("token", token, "is missing", "give that of the server's ready line")
+        if type(token) is not str or len(token) > _LONGEST_TOKEN or not token.isascii():
+            raise InputError("token", token, "is none", "give that of the server's ready line")
         return cls(port, token, ipc, None)
 
     def resolve(self) -> tuple[str, str]:

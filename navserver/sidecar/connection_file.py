@@ -126,8 +126,9 @@ class ConnectionInfo:  # numpydoc ignore=PR02
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no text"
             raise InputError(
-                "connection-file", os.fspath(path), f"cannot be read: {error}",
+                "connection-file", os.fspath(path), f"cannot be read: {reason}",
                 "start a server with --connection-file, or name the file of a running one",
             ) from None  # fmt: skip
         return ConnectionInfo.parse(text, os.fspath(path))

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from navserver.status import NavserverError
+from navserver.status import InputError, NavserverError
 from navserver.wire.client_errors import UnansweredError
 from navserver.wire.client_session import (
     Answer,
@@ -62,6 +62,7 @@ class Inbox:
         """Worlds that lack changes, since a server was restarted."""
         self.error: NavserverError | None = None
         """Why there is no session any more."""
+        self._let_go: set[int] = set()
 
     def take_events(self) -> bool:
         """Take in what the session tells.
@@ -73,10 +74,8 @@ class Inbox:
         """
         has_ended = False
         while (event := self.session.next_event()) is not None:
-            if isinstance(event, Answer):
-                self.answers[event.id] = event
-            elif isinstance(event, Failure):
-                self.answers[event.id] = event.error
+            if isinstance(event, Answer | Failure):
+                self._take_answer(event)
             elif isinstance(event, Notice):
                 self.notices.append(event)
             elif isinstance(event, Opened):
@@ -89,6 +88,23 @@ class Inbox:
                 self.error = event.error
                 has_ended = True
         return has_ended
+
+    def _take_answer(self, event: Answer | Failure) -> None:
+        if event.id not in self._let_go:
+            self.answers[event.id] = event if isinstance(event, Answer) else event.error
+        elif isinstance(event, Failure) or not event.more:
+            self._let_go.discard(event.id)
+
+    def let_go(self, number: int) -> None:
+        """Drop a request's answer when it comes; what was asked is done all the same.
+
+        Parameters
+        ----------
+        number : int
+            Its id; from any thread.
+        """
+        if self.answers.pop(number, None) is None and self.session.is_pending(number):
+            self._let_go.add(number)
 
     def ask(self, question: Question[Any]) -> int:
         """Queue a question.
@@ -110,6 +126,8 @@ class Inbox:
         """
         if self.error is not None:
             raise self.error
+        if not isinstance(question, Question):
+            raise InputError("question", question, "is none", "use navserver.wire.questions")
         return self.session.request(question.message, question.fields, question.arrays)
 
     def give_up(self, number: int) -> None:
