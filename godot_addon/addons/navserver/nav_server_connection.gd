@@ -67,6 +67,8 @@ const _LEAST_SHARE_USEC: int = 100
 const _WISH_USEC: int = 1
 const _ANSWERS_PART: float = 0.75
 const _ANSWERS_PART_BESIDE: float = 0.5
+# At most so much of a frame goes to reading maps; one layer may take more.
+const _READING_USEC: int = 1000
 const _LOCKSTEP_USEC: int = 10_000_000
 
 ## Where paths come from.
@@ -85,6 +87,11 @@ var is_measured: bool = false:
 	set(value):
 		is_measured = value
 		_follow_measured()
+## Whether maps leave reading to the frames that follow, as in the one in which the sidecar is lost;
+## for [NavServerMap2D].
+var is_frame_full: bool = false
+## Whether somebody waits for answers in this very moment; for [NavServerMap2D].
+var is_awaited: bool = false
 ## The batch of this frame that was asked for last; for [NavServerAgent2D].
 var last_batch: AgentBatch = null
 
@@ -103,6 +110,9 @@ var _mover_tables: Dictionary[MoverTable, bool] = {}
 var _share_usec: int = _SHARE_USEC
 var _share_frame: int = -1
 var _has_asked: bool = false
+# Until when maps are read in a frame, and the frame.
+var _reading_ends: int = 0
+var _reading_frame: int = -1
 # Null as long as nobody looks.
 var _inspection: Inspection = null
 
@@ -274,6 +284,17 @@ func drop_agent(agent: NavServerAgent2D) -> void:
 	_asking.erase(agent)
 
 
+## Returns until when maps are read in this frame, which all of them share; for [NavServerMap2D].
+func get_reading_deadline() -> int:
+	if lockstep:
+		return _NEVER
+	var frame: int = Engine.get_process_frames()
+	if frame != _reading_frame:
+		_reading_frame = frame
+		_reading_ends = Time.get_ticks_usec() + _READING_USEC
+	return _reading_ends
+
+
 ## Returns the batch of this frame that an agent's question belongs to; for [NavServerAgent2D].
 func get_batch(
 	map: NavServerMap2D, profile: NavServerProfile, allow_partial: bool, watch: bool
@@ -295,8 +316,7 @@ func cancel_row(batch: AgentBatch, row: int) -> void:
 
 ## Asks for all cells within reach; the answer comes like any other.
 func find_reachable(job: ReachableJob) -> void:
-	if _backend == null:
-		_switch_to(_fallback)
+	_settle()
 	_backend.find_reachable(job)
 
 
@@ -323,10 +343,18 @@ func unwatch(number: int) -> void:
 ## Waits until [param condition] holds, or until [param deadline_usec] of [Time]: for calls that
 ## cannot be put off.
 func wait_for(condition: Callable, deadline_usec: int) -> void:
-	if _backend == null:
-		_switch_to(_fallback)
+	_settle()
 	_flush()
 	_poll_until(condition, deadline_usec)
+
+
+## Decides where paths come from, for somebody who waits for one.
+func _settle() -> void:
+	if _backend == null:
+		var was_awaited: bool = is_awaited
+		is_awaited = true
+		_switch_to(_fallback)
+		is_awaited = was_awaited
 
 
 func _look_for_sidecar() -> void:
@@ -460,6 +488,8 @@ func _take_jobs() -> void:
 
 
 func _poll_until(condition: Callable, deadline_usec: int) -> void:
+	var was_awaited: bool = is_awaited
+	is_awaited = true
 	while not condition.call() and Time.get_ticks_usec() < deadline_usec:
 		# Whoever waits has nothing better to do with the frame.
 		_share_usec = _SHARE_USEC
@@ -468,6 +498,7 @@ func _poll_until(condition: Callable, deadline_usec: int) -> void:
 		_flush()
 		# Leaves the processor to whoever is to answer.
 		OS.delay_usec(10)
+	is_awaited = was_awaited
 
 
 func _is_idle() -> bool:
@@ -505,4 +536,7 @@ func _on_link_opened() -> void:
 func _on_link_lost() -> void:
 	if _link.state == SidecarLink.State.CONNECTING:
 		_own_start_at = Time.get_ticks_msec() + _OWN_START_MSEC
+	# Unless somebody waits for paths in this very frame.
+	is_frame_full = not is_awaited
 	_switch_to(_fallback)
+	is_frame_full = false

@@ -45,6 +45,7 @@ const GROUP: StringName = &"navserver_maps"
 ## Class of cells that nobody enters.
 const SOLID: int = WorldState.SOLID
 
+const _HURRY_USEC: int = 1000
 const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_NO_OBSTACLES
 
 ## The layers that make the map, bottom first. Empty takes all TileMapLayers below this node, else
@@ -146,7 +147,8 @@ func _exit_tree() -> void:
 
 func _notification(what: int) -> void:
 	if what == NOTIFICATION_INTERNAL_PROCESS:
-		set_process_internal(_world.go_on())
+		_world.go_on()
+		set_process_internal(_world.is_reading())
 	elif what == NOTIFICATION_POST_ENTER_TREE and is_node_ready():
 		# A map that comes back into the tree has no _ready of its own.
 		if _movers != null:
@@ -518,14 +520,20 @@ func _finish_frame() -> void:
 		rebuild()
 		return
 	_world.finish_frame(region)
-	set_process_internal(_world.go_on())
+	set_process_internal(_world.is_reading())
 
 
 ## Hands the whole map to whoever finds the paths from now on.
 func _put_again() -> void:
 	if is_inside_tree() and _world.layout != null:
 		_world.put_again(region)
-		set_process_internal(_world.go_on())
+		var connection: NavServerConnection = NavServer.get_connection()
+		if connection.is_awaited or not can_process():
+			# No frame goes on with it before the answer is wanted, or while the game is paused.
+			_world.hurry(Time.get_ticks_usec() + _HURRY_USEC)
+		elif not connection.is_frame_full:
+			_world.go_on()
+		set_process_internal(_world.is_reading())
 
 
 func _mark(cell: Vector2i) -> void:

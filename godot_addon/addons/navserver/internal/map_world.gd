@@ -12,8 +12,6 @@ const TileReader := preload("tile_reader.gd")
 const TileTable := preload("tile_table.gd")
 const WorldState := preload("world_state.gd")
 
-# At most so much of a frame goes to reading; one layer may take more.
-const _READING_USEC: int = 1000
 # So many cells are read at once by whoever asks before the first frame has ended.
 const _SMALL: int = 1 << 14
 
@@ -65,11 +63,10 @@ func begin(
 	_start_reading(region)
 
 
-## Begins to read the layers again, for another backend.
+## Begins to read the layers again, for another backend; [method go_on] goes on with it.
 func put_again(region: Rect2i) -> void:
 	_is_early = false
 	_start_reading(region)
-	_go_on(Time.get_ticks_usec() + _READING_USEC)
 
 
 ## Takes in what else was painted in the frame of [method begin].
@@ -79,17 +76,24 @@ func finish_frame(region: Rect2i) -> void:
 	_is_early = false
 	if state.is_read:
 		var again: TileReader = TileReader.new(_layers, region)
-		var is_whole: bool = again.read(Time.get_ticks_usec() + _READING_USEC)
+		var is_whole: bool = again.read(_get_deadline())
 		if is_whole and _early_hash != 0 and again.hash_blobs() == _early_hash:
 			return
 	_start_reading(region)
-	_go_on(Time.get_ticks_usec() + _READING_USEC)
+	_go_on(_get_deadline())
 
 
-## Goes on reading, for a part of a frame; tells whether there is more to read.
-func go_on() -> bool:
-	if _reader != null and not _is_early:
-		_go_on(Time.get_ticks_usec() + _READING_USEC)
+## Goes on reading, for a part of a frame, unless this frame has read enough.
+func go_on() -> void:
+	if _reader == null or _is_early:
+		return
+	var deadline: int = _get_deadline()
+	if Time.get_ticks_usec() < deadline:
+		_go_on(deadline)
+
+
+## Tells whether there is more to read.
+func is_reading() -> bool:
 	return _reader != null
 
 
@@ -104,11 +108,11 @@ func is_known() -> bool:
 	if not problem.is_empty() or layout == null:
 		return false
 	if not state.region.has_area() and _reader != null:
-		_reader.measure(Time.get_ticks_usec() + _READING_USEC)
+		_reader.measure(_get_deadline())
 		_take_region()
 		var size: Vector2i = state.region.size
 		if _is_early and _reader != null and size.x * size.y * maxi(1, _layers.size()) <= _SMALL:
-			hurry(Time.get_ticks_usec() + _READING_USEC)
+			hurry(_get_deadline())
 	return problem.is_empty() and (state.region.has_area() or _reader != null)
 
 
@@ -258,6 +262,10 @@ static func _list_tile_sets(layers: Array[TileMapLayer]) -> Array[TileSet]:
 func _start_reading(region: Rect2i) -> void:
 	_reader = TileReader.new(_layers, region)
 	state.is_read = false
+
+
+static func _get_deadline() -> int:
+	return NavServer.get_connection().get_reading_deadline()
 
 
 func _go_on(deadline_usec: int) -> void:
