@@ -22,6 +22,7 @@ const _ARRIVED_CROWD_FULL: int = 1
 const _STUCK: int = 4
 const _UNREACHABLE: int = 3
 # The protocol's mover states.
+const _IDLE: int = 1
 const _WALKS_PATH: int = 2
 const _WALKS_FIELD: int = 3
 const _WAITS: int = 4
@@ -338,13 +339,22 @@ func take_events(
 ## Makes a view of units that nobody moves.
 func look_still() -> void:
 	var still: MoverView = MoverView.new()
-	for id: int in _units:
-		var point: Vector2 = _units[id].position
-		# Ids stand for handles, which these do not have.
-		still.handles.append(id)
-		still.positions.append(point)
-		still.states.append(1)
-		still.transforms.append_array([1.0, 0.0, 0.0, point.x, 0.0, 1.0, 0.0, point.y])
+	# Ids stand for handles, which these do not have.
+	still.handles = get_ids()
+	still.states.resize(_units.size())
+	still.states.fill(_IDLE)
+	still.positions.resize(_units.size())
+	# All of them in the frame that loses the sidecar: nothing is made for each.
+	still.transforms.resize(_units.size() * MoverView.INSTANCE_SIZE)
+	var at: int = 0
+	for index: int in still.handles.size():
+		var point: Vector2 = _units[still.handles[index]].position
+		still.positions[index] = point
+		still.transforms[at] = 1.0
+		still.transforms[at + 3] = point.x
+		still.transforms[at + 5] = 1.0
+		still.transforms[at + 7] = point.y
+		at += MoverView.INSTANCE_SIZE
 	still.transforms_before = still.transforms
 	view = still
 	_listed_ids = still.handles
