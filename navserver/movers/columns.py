@@ -126,8 +126,8 @@ class Columns:
     returns: NDArray[np.uint8] = field(metadata=_of(np.uint8))
     """How often it has gone back to its place."""
     precedence: NDArray[np.float32] = field(metadata=_of(np.float32))
-    """What is added to its priority: `STANDING` while it stands and need not let others by;
-    a little in a passage and before it, see `passages`.
+    """What is added to its priority: `STANDING` while it stands and need not let others by, a hair
+    below 0 while it does; a little in a passage and before it, see `passages`.
     """
     yields: NDArray[np.float32] = field(metadata=_of(np.float32))
     """Seconds for which one who stands lets others by, who cannot get past."""

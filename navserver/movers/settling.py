@@ -53,6 +53,13 @@ YIELD_AFTER = 0.8
 YIELD_FOR = 1.0
 """Seconds for which they do."""
 
+YIELDING = -1.0 / 1024.0
+"""What letting others by adds to a mover's priority.
+
+Less than nothing: of equals who touch and stand neither would begin to move, since neither sees the
+other move. So who walks no longer heeds who lets it by, who steps aside or is pushed.
+"""
+
 SETTLE_AFTER = 2.0
 """Seconds without headway after which a mover settles near its place, or is stuck."""
 
@@ -160,7 +167,7 @@ def stand_(
 ) -> None:
     """Write who stands, and let the events tell of each order's end only once.
 
-    Invariant: who stands outranks who walks, unless it lets others by.
+    Invariant: who stands outranks who walks; while it lets others by its equals outrank it.
     """
     for i in range(slots):
         if standing.events[i] & ARRIVED:
@@ -175,6 +182,7 @@ def stand_(
             standing.yields[i] = 0.0
         elif standing.yields[i] > 0.0:
             standing.yields[i] -= np.float32(dt)
+            standing.precedence[i] = YIELDING
         else:
             standing.precedence[i] = STANDING
 

@@ -157,6 +157,20 @@ def test_who_stands_outranks_who_walks() -> None:
     np.testing.assert_array_equal(movers.of("position", units[1:]), before)
 
 
+@pytest.mark.parametrize("offset", [0.3, 0.5])
+def test_equals_that_stand_in_the_way_make_room(offset: float) -> None:
+    movers = Movers(Grid.filled(24, 20))
+    standing = [(10.0, 10.0), (10.5, 10.0), (10.0, 10.5), (10.5, 10.5)]
+    units = movers.add([(16, 10 + offset), *standing], radius=0.19, max_speed=3.75)
+    stepper = Stepper(movers, avoidance=Avoidance())
+    stepper.order(units[:1], (3, 10 + offset))
+    told = walk(stepper, 10.0)
+    # Once they touch and stand, none sees another move.
+    assert told == {"arrived": units[:1].tolist(), "arrived_crowd_full": [], "stuck": []}
+    for one, other in combinations(movers.of("position", units), 2):
+        assert math.dist(one, other) >= 0.38 - 0.01
+
+
 def test_two_that_are_in_each_others_way_exchange_places() -> None:
     blocked = np.ones((3, 20), bool)
     blocked[1] = False
