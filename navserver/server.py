@@ -47,6 +47,8 @@ _HEARTBEAT_MS, _HEARTBEAT_TIMEOUT_MS = 2000, 10_000
 # large ones for a client that does not read.
 _HIGH_WATER = 64
 _RECEIVE_HIGH_WATER = 1000
+# Clients that connect in the same moment: those beyond try again a second later.
+_BACKLOG = 1024
 # What one turn of the loop spends at most before it looks at everything else.
 _MOST_RECEIVED = 64
 _INLINE_SECONDS = 0.002
@@ -176,6 +178,7 @@ class Server:
             (zmq.ROUTER_HANDOVER, 1),
             (zmq.SNDHWM, _HIGH_WATER),
             (zmq.RCVHWM, _RECEIVE_HIGH_WATER),
+            (zmq.BACKLOG, _BACKLOG),
             (zmq.LINGER, _LINGER_MS),
         ):
             router.setsockopt(option, value)
@@ -331,9 +334,8 @@ class Server:
             if not is_helped and scheduler.pending_rows > _MANY_ROWS:
                 self._workers.help()
                 is_helped = True
-            unit.run()
+            self._workers.do(unit)
             now = clock()
-            scheduler.complete(unit, now)
         self._has_more = True
         self._workers.help()
 

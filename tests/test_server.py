@@ -22,14 +22,17 @@ import navserver.wire
 from navserver.client import Client, ServerUnavailableError
 from navserver.search.grid import Grid
 from navserver.server import Server, ServerSettings
+from navserver.service.work import RangeUnit
 from navserver.service.world import World
 from navserver.sidecar.logbook import Logbook
 from navserver.status import InputError
 from navserver.wire.codec import decode_message
+from navserver.wire.errors import WireError
 from navserver.wire.messages import encode_request
 from navserver.wire.questions import (
     create_world,
     find_path,
+    find_paths,
     flow_field,
     list_worlds,
     ping,
@@ -310,6 +313,26 @@ def test_a_process_ends_cleanly_after_its_parent_though_its_stdin_stays_open() -
         assert running.wait(PATIENCE) == 0
     assert parent.stdin is not None
     parent.stdin.close()
+
+
+def test_a_defect_of_a_search_ends_no_server(
+    shared: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise ZeroDivisionError("defect")
+
+    batch = find_paths("even", [(0, 0)] * 3, [(63, 63), (63, 0), (0, 63)])
+    with shared.client() as client:
+        # From then on short searches run on the thread that owns the sockets.
+        while not shared.server._office.is_warm:
+            threading.Event().wait(0.01)
+        client.ask(create_world("even", width=64, height=64))
+        with monkeypatch.context() as patched:
+            patched.setattr(RangeUnit, "run", fail)
+            with pytest.raises(WireError, match="defect"):
+                client.ask(batch)
+        assert client.ask(batch).status_of(2) == "found"
+    assert "fail" in shared.logged("work_failed")[0]["at"]
 
 
 # --- addresses ------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from navserver.search.grid import Grid
 from navserver.search.movement import Movement
 from navserver.service.world import World
+from navserver.sidecar import batch_handlers
 from navserver.sidecar.address import Address
 from navserver.sidecar.agents import Agents
 from navserver.sidecar.connection_file import default_connection_file
@@ -20,8 +22,15 @@ from navserver.sidecar.movement_fields import movement_of, search_options_of
 from navserver.sidecar.office import Call
 from navserver.sidecar.path_results import as_asked, smoothed
 from navserver.status import InputError
+from navserver.wire.errors import WireError
 from navserver.wire.messages import MESSAGES, read_request
-from navserver.wire.questions import create_world, find_path, list_worlds, world_info
+from navserver.wire.questions import (
+    create_world,
+    find_path,
+    find_paths,
+    list_worlds,
+    world_info,
+)
 from tests.sidecar.direct import Direct
 
 
@@ -141,12 +150,13 @@ def test_worlds_of_the_server_itself_are_waited_for() -> None:
     direct.close()
 
 
-def test_a_defect_aside_is_told_and_the_world_is_free_again() -> None:
+@pytest.mark.parametrize("error", [MemoryError("no room"), KeyError("defect")])
+def test_a_defect_aside_is_told_and_the_world_is_free_again(error: Exception) -> None:
     direct = Direct()
     direct.ask(create_world("w", width=3, height=3))
 
     def fail() -> None:
-        raise MemoryError("no room")
+        raise error
 
     session = next(iter(direct.sessions))
     number = direct.client().request("world_hash", {"world": "w"})
@@ -156,10 +166,34 @@ def test_a_defect_aside_is_told_and_the_world_is_free_again() -> None:
     request = read_request(*decode_message(frames))
     session.open[number] = request.message
     direct.office.run_aside(Call(session, request, 0.0), fail, lambda _: None)  # type: ignore[arg-type]
-    (error,) = direct.wait(number)
-    assert error.code == "internal"  # type: ignore[union-attr]
+    (told,) = direct.wait(number)
+    assert told.code == "internal"  # type: ignore[union-attr]
+    assert repr(error) in str(told)
+    assert "fail" in direct.log.getvalue()
     assert direct.ask(world_info("w"))["version"] == 1
     assert direct.ask(list_worlds()) == ["w"]
+    direct.close()
+
+
+def test_a_defect_of_a_handler_or_of_what_follows_a_search_ends_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    direct = Direct()
+    direct.ask(create_world("w", width=9, height=9))
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("defect")
+
+    for target, name in ((direct.office, "world_of"), (batch_handlers, "smoothed")):
+        with monkeypatch.context() as patched:
+            patched.setattr(target, name, fail)
+            with pytest.raises(WireError, match="defect") as caught:
+                direct.ask(find_paths("w", [(0, 0), (1, 1)], (8, 8)))
+        assert caught.value.code == "internal"
+    told = [json.loads(line) for line in direct.log.getvalue().splitlines()]
+    failed = [entry for entry in told if entry["event"] == "request_failed"]
+    assert [entry["at"].rpartition(" ")[2] for entry in failed] == ["fail", "fail"]
+    assert direct.ask(find_paths("w", [(0, 0)], (8, 8))).status_of(0) == "found"
     direct.close()
 
 

@@ -6,13 +6,16 @@ import json
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 __all__ = ["LEVELS", "Entry", "Logbook"]
 
 LEVELS = ("debug", "info", "warning", "error")
 """From the least grave on."""
+_FRAMES_TOLD = 4
 
 
 class Entry(NamedTuple):
@@ -79,6 +82,22 @@ class Logbook:
             self._write(entry)
         for listener in tuple(self.listeners):
             listener(entry)
+
+    def defect(self, event: str, error: BaseException, **fields: Any) -> None:
+        """Write an entry about what should not have happened, with where it did.
+
+        Parameters
+        ----------
+        event : str
+            What has failed, in one word with underscores.
+        error : Exception
+            What was raised.
+        **fields
+            Further particulars.
+        """
+        frames = traceback.extract_tb(error.__traceback__)[-_FRAMES_TOLD:]
+        at = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+        self.note("error", event, error=repr(error), at=" > ".join(at), **fields)
 
     def _write(self, entry: Entry) -> None:
         line = _as_json(entry) if self._as_json else _as_text(entry)

@@ -23,8 +23,7 @@ from navserver.sidecar.mover_fields import (
 )
 from navserver.sidecar.mover_streams import MoverStreams
 from navserver.sidecar.office import Call, Office
-from navserver.status import InputError, NavserverError
-from navserver.wire.errors import WireError
+from navserver.status import InputError
 from navserver.wire.message import Reply
 from navserver.wire.server_session import Session
 
@@ -166,8 +165,10 @@ class MoverSteps:
         def done(outcome: Future[_Ran]) -> Iterable[Call]:
             try:
                 ran = outcome.result()
-            except (NavserverError, MemoryError) as error:
-                return self._end(lockstep, _failure_of(lockstep.call, error))
+            except InputError as error:
+                return self._end(lockstep, error)
+            except Exception as error:  # noqa: BLE001 - other worlds and clients go on
+                return self._end(lockstep, office.defect(lockstep.call, error))
             if not self._is_current(lockstep.world):
                 return self._end(lockstep, Reply("world_removed", {}, {}))
             self._note(lockstep.world, ran.steps, began)
@@ -239,7 +240,7 @@ class MoverSteps:
                 began = self._office.clock()
                 try:
                     movers.advance(now)
-                except NavserverError as error:
+                except Exception as error:  # noqa: BLE001 - other worlds and clients go on
                     self._give_up(run.world, error)
                 else:
                     self._note(run.world, movers.take_events()[0], began)
@@ -269,7 +270,7 @@ class MoverSteps:
         """Let movers that cannot be stepped stand: the next step would fail as well."""
         self._runs.pop(world.name, None)
         world.movers.run(0.0, 0.0)
-        self._office.logbook.note("error", "movers_failed", world=world.name, error=repr(error))
+        self._office.logbook.defect("movers_failed", error, world=world.name)
 
     # Those who have gone
 
@@ -335,12 +336,3 @@ class MoverSteps:
                 "p99_us": summary["searching_p99_us"],
             },
         }
-
-
-def _failure_of(call: Call, error: BaseException) -> InputError:
-    if isinstance(error, InputError):
-        return error
-    return WireError(
-        "internal", "type", call.request.message.name, str(error),
-        "report it with the server's log: it is a defect",
-    )  # fmt: skip

@@ -24,7 +24,7 @@ from navserver.sidecar.figures import RequestFigures
 from navserver.sidecar.holds import Holds
 from navserver.sidecar.logbook import Logbook
 from navserver.sidecar.watchers import Watchers
-from navserver.status import InputError, NavserverError
+from navserver.status import InputError
 from navserver.wire.errors import WireError
 from navserver.wire.message import Reply, Request
 from navserver.wire.server_session import ServerSessions, Session
@@ -34,6 +34,7 @@ __all__ = ["Call", "Deliver", "Handler", "Office", "Result"]
 _AT_ONCE_SECONDS = 1e-3
 
 T = TypeVar("T")
+_REPORT = "report it with the server's log: it is a defect"
 
 
 class Call(NamedTuple):
@@ -67,6 +68,7 @@ class Call(NamedTuple):
 
 Result = Reply | InputError
 """How a call ends."""
+R = TypeVar("R", Result, Result | None)
 Handler = Callable[["Office", Call], Result | None]
 """Carries a call out; None if it will be answered later."""
 Deliver = Callable[[ServiceReply], None]
@@ -149,7 +151,7 @@ class Office:
         """
         if self.holds.takes(call):
             return
-        result = _result_of(call, lambda: handler(self, call))
+        result = self._result_of(call, lambda: handler(self, call))
         if result is not None:
             self.answer(call, result)
 
@@ -176,6 +178,34 @@ class Office:
             self.requests.note(kind, "error", 0.0, (self.clock() - call.now) * 1e6)
         elif not result.fields.get("more"):
             self.requests.note(kind, result.status, result.wait_us, result.search_us)
+
+    def _result_of(self, call: Call, work: Callable[[], R]) -> R | InputError:
+        """Return what work for a call returns, or the error that it ends with."""
+        try:
+            return work()
+        except InputError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - one request must not end all others
+            return self.defect(call, error)
+
+    def defect(self, call: Call, error: BaseException) -> WireError:
+        """Note that a call has failed without fault of who asked.
+
+        Parameters
+        ----------
+        call : Call
+            What was asked.
+        error : Exception
+            What was raised.
+
+        Returns
+        -------
+        WireError
+            The answer, ``internal``.
+        """
+        kind = call.request.message.name
+        self.logbook.defect("request_failed", error, type=kind)
+        return WireError("internal", "type", kind, f"failed: {error!r}", _REPORT)
 
     # Searches
 
@@ -294,6 +324,8 @@ class Office:
                 deliver(reply)
             except InputError as error:
                 self.answer(call, error)
+            except Exception as error:  # noqa: BLE001 - one request must not end all others
+                self.answer(call, self.defect(call, error))
         return bool(replies)
 
     # Work aside
@@ -334,7 +366,7 @@ class Office:
             done, seconds = outcome.result()
             return finish(done)
 
-        result = _result_of(call, finished)
+        result = self._result_of(call, finished)
         if isinstance(result, Reply):
             result = result._replace(
                 wait_us=max(self.clock() - call.now - seconds, 0.0) * 1e6,
@@ -480,18 +512,3 @@ class Office:
     def _remove_owned(self, name: str, session: Session) -> None:
         if name in self.worlds and self.owned.get(name) is session:
             self.remove_world(name, self.clock())
-
-
-R = TypeVar("R", Result, Result | None)
-
-_REPORT = "report it with the server's log: it is a defect"
-
-
-def _result_of(call: Call, work: Callable[[], R]) -> R | InputError:
-    """Return what work for a call returns, or the error that it ends with."""
-    try:
-        return work()
-    except InputError as error:
-        return error
-    except (NavserverError, MemoryError) as error:
-        return WireError("internal", "type", call.request.message.name, str(error), _REPORT)

@@ -9,6 +9,7 @@ from functools import partial
 
 from navserver.service.path_queue import Lane
 from navserver.service.scheduler import Scheduler
+from navserver.service.work import WorkUnit
 from navserver.sidecar.logbook import Logbook
 from navserver.sidecar.promptness import step_back
 
@@ -74,6 +75,22 @@ class Workers:
         """Take short work until there is none."""
         self._help.set()
 
+    def do(self, unit: WorkUnit) -> None:
+        """Do one unit of work and hand in what has come of it; in any thread.
+
+        Parameters
+        ----------
+        unit : WorkUnit
+            What the scheduler has given.
+        """
+        try:
+            unit.run()
+        except Exception as error:  # noqa: BLE001 - one defect must not end the thread
+            self._logbook.defect("work_failed", error)
+            self._scheduler.fail(unit, error, self._clock())
+        else:
+            self._scheduler.complete(unit, self._clock())
+
     def stop(self, timeout: float) -> None:
         """Let the threads end.
 
@@ -111,11 +128,5 @@ class Workers:
         unit = self._scheduler.take_work(self._clock(), lanes)
         if unit is None:
             return False
-        try:
-            unit.run()
-        except Exception as error:  # noqa: BLE001 - one defect must not end the thread
-            self._logbook.note("error", "work_failed", error=repr(error))
-            self._scheduler.fail(unit, error, self._clock())
-        else:
-            self._scheduler.complete(unit, self._clock())
+        self.do(unit)
         return True
