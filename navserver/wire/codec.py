@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
@@ -28,7 +28,7 @@ from navserver.wire.limits import (
     MAX_ITEMS,
 )
 
-__all__ = ["DTYPES", "decode_message", "encode_message"]
+__all__ = ["DTYPES", "check_flat", "decode_message", "encode_message"]
 
 DTYPES: Mapping[str, np.dtype[Any]] = {
     "u8": np.dtype("u1"),
@@ -104,14 +104,73 @@ def encode_message(
     return frames
 
 
+def check_flat(header: Mapping[str, object]) -> None:
+    """Refuse what the other side could not read; it could not even say of which message it was.
+
+    Parameters
+    ----------
+    header : mapping of str to object
+        What is to be sent.
+
+    Raises
+    ------
+    InputError
+        Names the field.
+
+    Examples
+    --------
+    >>> check_flat({"world": "town", "goal": [1, 2]})
+    >>> check_flat({"world": b"town"})
+    Traceback (most recent call last):
+    ...
+    navserver.status.InputError: world: b'town' cannot be sent; give text, numbers or flat lists
+    """
+    for name, value in header.items():
+        kind = type(value)
+        # Nearly all fields are of these.
+        is_flat = kind in _SCALARS or (kind is list and _SCALARS.issuperset(map(type, value)))  # type: ignore[call-overload]
+        if not is_flat and not _is_flat(value):
+            raise InputError(name, value, "cannot be sent", "give text, numbers or flat lists")
+
+
+def _is_flat(value: object) -> bool:
+    """Return whether msgpack makes of a value what a header may hold."""
+    items: Iterable[object] = (value,)
+    if isinstance(value, dict):
+        if not _NAMES_ALONE.issuperset(map(type, value)):
+            return False
+        items = value.values()
+    elif isinstance(value, list | tuple):
+        items = value
+    return all(
+        isinstance(item, str | float | int)
+        or (isinstance(item, np.generic) and item.dtype.kind in "biufU")
+        for item in items
+    )
+
+
 def _packed(header: Mapping[str, object]) -> bytes:
     try:
         packed: bytes = _pack(header)
     except TypeError:
         packed = msgpack.packb(header, default=_plain)
+    except (OverflowError, UnicodeEncodeError) as error:
+        name = next(name for name, value in header.items() if not _can_be_packed(value))
+        raise InputError(
+            name, header[name], f"cannot be sent: {error}",
+            "give integers below 2^64 and text without surrogates",
+        ) from None  # fmt: skip
     if len(packed) > MAX_HEADER_BYTES:
         _refuse_size("header", len(packed), MAX_HEADER_BYTES)
     return packed
+
+
+def _can_be_packed(value: object) -> bool:
+    try:
+        msgpack.packb(value)
+    except (OverflowError, UnicodeEncodeError):
+        return False
+    return True
 
 
 def _plain(value: object) -> object:

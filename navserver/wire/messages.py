@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from navserver.status import InputError
-from navserver.wire.codec import encode_message
+from navserver.wire.codec import check_flat, encode_message
 from navserver.wire.errors import WireError, clipped
 from navserver.wire.limits import MAX_ID
 from navserver.wire.map_messages import MAP_MESSAGES
@@ -75,11 +75,17 @@ def encode_request(
     -------
     list of bytes-like
         The header frame and one frame an array.
+
+    Raises
+    ------
+    InputError
+        If a field cannot be sent.
     """
     header: dict[str, Any] = {"type": message, "id": request_id}
     if done:
         header["done"] = done
     header.update({key: value for key, value in fields.items() if value is not None})
+    check_flat(header)
     return encode_message(header, arrays)
 
 

@@ -107,19 +107,21 @@ def as_array(name: str, values: ArrayLike, dtype: Any, shape: tuple[int | None, 
         given = np.asarray(values)
         if given.size == 0 and given.ndim < len(shape):
             given = given.reshape([0 if n is None else n for n in shape])
+        # Of objects numpy makes numbers where it can; text and complex numbers are none of ours.
+        if given.size and given.dtype.kind not in "iubfO":
+            raise TypeError
         with np.errstate(all="ignore"):
             array = given.astype(dtype)
     except (TypeError, ValueError, OverflowError):
         raise InputError(name, values, "are not numbers", f"give {np.dtype(dtype)}") from None
-    is_whole = np.issubdtype(dtype, np.integer)
-    if (
-        is_whole
-        and given.size
-        and (given.dtype.kind not in "iub" or not np.array_equal(array, given))
-    ):
-        raise InputError(
-            name, values, f"are not values of {np.dtype(dtype)}", "give whole numbers in its range"
-        )
+    if np.issubdtype(dtype, np.integer):
+        is_kept = not given.size or (given.dtype.kind in "iub" and np.array_equal(array, given))
+        remedy = "give whole numbers in its range"
+    else:
+        is_kept = given.dtype.kind == "O" or not (np.isinf(array) & ~np.isinf(given)).any()
+        remedy = "give numbers in its range"
+    if not is_kept:
+        raise InputError(name, values, f"are not values of {np.dtype(dtype)}", remedy)
     if array.ndim != len(shape) or any(
         wanted not in (None, n) for wanted, n in zip(shape, array.shape, strict=True)
     ):

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from navserver.status import InputError
 from navserver.wire.codec import DTYPES, decode_message, encode_message
 from navserver.wire.errors import WireError
 from navserver.wire.limits import MAX_FRAMES, MAX_HEADER_BYTES, MAX_ITEMS
+from navserver.wire.messages import encode_request
 
 scalars = (
     st.booleans()
@@ -207,3 +209,23 @@ def test_any_bytes_are_decoded_or_refused(header: bytes, bulk: list[bytes]) -> N
     else:
         assert type(found) is dict
         assert len(arrays) == len(bulk)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"x", [b"x"], [["x"]], {"a": {"b": 1}}, {1: 2}, 1 + 2j, [None], {3}, object(), np.complex64(1),
+     np.zeros(2), 2**64, -(2**63) - 1, "\udc00"],
+)  # fmt: skip
+def test_what_no_header_may_hold_is_named_before_it_is_sent(value: object) -> None:
+    with pytest.raises(InputError, match="cannot be sent") as caught:
+        encode_request("path", 1, {"world": "w", "profile": value})
+    assert caught.value.field == "profile"
+
+
+@pytest.mark.parametrize(
+    "value", ["x", 2**64 - 1, -(2**63), 1.5, True, [1, "x"], (1, 2), {"a": 1.5}, np.int64(3),
+              np.float32(1.5), np.bool_(1), np.str_("x"), [np.int32(1)]],
+)  # fmt: skip
+def test_what_a_header_may_hold_is_sent(value: Any) -> None:
+    header, _ = decode_message(encode_request("path", 1, {"profile": value}))
+    assert header["profile"] == (list(value) if isinstance(value, tuple) else value)
