@@ -346,6 +346,7 @@ func look_still() -> void:
 	still.positions.resize(_units.size())
 	# All of them in the frame that loses the sidecar: nothing is made for each.
 	still.transforms.resize(_units.size() * MoverView.INSTANCE_SIZE)
+	still.transforms.fill(0.0)
 	var at: int = 0
 	for index: int in still.handles.size():
 		var point: Vector2 = _units[still.handles[index]].position
