@@ -62,10 +62,10 @@ const _NEVER: int = 1 << 62
 # and its process step together; it may take more for one of them. However long answers took, some
 # agents ask; so long it takes an agent to say that it wants to; and answers get a part only, since
 # who is told unpacks its path in the same frame, and less as long as some want to ask.
-const _SHARE_USEC: int = 850
-const _LEAST_SHARE_USEC: int = 100
-const _WISH_USEC: int = 1
-const _ANSWERS_PART: float = 0.75
+const _SHARE_USEC: int = 900
+const _LEAST_SHARE_USEC: int = 200
+const _WISH_USEC: int = 2
+const _ANSWERS_PART: float = 0.7
 const _ANSWERS_PART_BESIDE: float = 0.5
 # At most so much of a frame goes to reading maps; one layer may take more.
 const _READING_USEC: int = 1000

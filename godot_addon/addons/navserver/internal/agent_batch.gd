@@ -81,13 +81,8 @@ func settle(
 	_to_cell = to_cell
 	if profile != null:
 		size = profile.size
-	starts = _cells_of(to_cells * from)
-	goals = _cells_of(to_cells * to)
-	for row: int in agents.size():
-		if not world.region.has_point(Vector2i(starts[2 * row], starts[2 * row + 1])):
-			answer_without_path(row, NavServerPathResult.Status.START_BLOCKED)
-		elif not world.region.has_point(Vector2i(goals[2 * row], goals[2 * row + 1])):
-			answer_without_path(row, NavServerPathResult.Status.GOAL_BLOCKED)
+	starts = _cells_of(to_cells * from, NavServerPathResult.Status.START_BLOCKED)
+	goals = _cells_of(to_cells * to, NavServerPathResult.Status.GOAL_BLOCKED)
 
 
 ## Takes a row back; its agent hears no more of it.
@@ -128,13 +123,24 @@ func answer_rest(status: NavServerPathResult.Status, reason: String = "") -> voi
 		answer_without_path(row, status, reason)
 
 
-static func _cells_of(points: PackedVector2Array) -> PackedInt32Array:
+## Returns the cells of a point of each row; a row whose point lies off the map is answered.
+func _cells_of(
+	points: PackedVector2Array, status_outside: NavServerPathResult.Status
+) -> PackedInt32Array:
 	var cells: PackedInt32Array = PackedInt32Array()
 	cells.resize(2 * points.size())
+	var last: Vector2 = Vector2.INF
+	var cell: Vector2i = Vector2i.ZERO
+	var is_inside: bool = false
 	for index: int in points.size():
-		# As TileLayout.cell_at does it, for bodies on the border of two cells as well.
-		# Not number by number: those are of 64 bits, and their lower 32 would name another cell.
-		var cell: Vector2i = Vector2i((points[index] + Vector2(0.5, 0.5)).floor())
+		# An order sends many to one place.
+		if points[index] != last:
+			last = points[index]
+			# As TileLayout.cell_at does it, for bodies on the border of two cells as well.
+			cell = Vector2i((last + Vector2(0.5, 0.5)).floor())
+			is_inside = world.region.has_point(cell)
 		cells[2 * index] = cell.x
 		cells[2 * index + 1] = cell.y
+		if not is_inside:
+			answer_without_path(index, status_outside)
 	return cells
