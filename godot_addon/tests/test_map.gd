@@ -468,6 +468,25 @@ func test_layers_that_leave_come_back_or_are_dressed_anew() -> void:
 	check_equal(map.map_to_local(Vector2i(1, 1)), Vector2(48, 48))
 
 
+func test_layers_that_are_freed_while_the_map_is_away_or_reads() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var walls: TileMapLayer = TileMaps.layer(["", "  #"], TileMaps.tile_set())
+	map.add_child(walls)
+	map.rebuild()
+	await map.map_ready
+	tree.root.remove_child(map)
+	walls.free()
+	tree.root.add_child(map)
+	await map.map_ready
+	check(not map.is_point_solid(Vector2i(2, 1)))
+	walls = TileMaps.layer(["", "  #"], TileMaps.tile_set())
+	map.add_child(walls)
+	map.rebuild()
+	walls.free()
+	await map.map_ready
+	check_equal((await _find(map, Vector2i(1, 1), Vector2i(3, 1))).cells.size(), 3)
+
+
 func test_a_map_grows_with_its_tiles() -> void:
 	var map: NavServerMap2D = _map_of(["...", "..."], NavServerTileMapLayer)
 	await map.map_ready

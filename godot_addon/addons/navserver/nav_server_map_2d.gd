@@ -525,15 +525,20 @@ func _finish_frame() -> void:
 
 ## Hands the whole map to whoever finds the paths from now on.
 func _put_again() -> void:
-	if is_inside_tree() and _world.layout != null:
-		_world.put_again(region)
-		var connection: NavServerConnection = NavServer.get_connection()
-		if connection.is_awaited or not can_process():
-			# No frame goes on with it before the answer is wanted, or while the game is paused.
-			_world.hurry(Time.get_ticks_usec() + _HURRY_USEC)
-		elif not connection.is_frame_full:
-			_world.go_on()
-		set_process_internal(_world.is_reading())
+	if not is_inside_tree() or _world.layout == null:
+		return
+	if not _world.has_layers(find_layers()):
+		# They went while nobody looked, such as outside of the tree.
+		rebuild()
+		return
+	_world.put_again(region)
+	var connection: NavServerConnection = NavServer.get_connection()
+	if connection.is_awaited or not can_process():
+		# No frame goes on with it before the answer is wanted, or while the game is paused.
+		_world.hurry(Time.get_ticks_usec() + _HURRY_USEC)
+	elif not connection.is_frame_full:
+		_world.go_on()
+	set_process_internal(_world.is_reading())
 
 
 func _mark(cell: Vector2i) -> void:

@@ -28,7 +28,9 @@ func _init(layers: Array[TileMapLayer], given: Rect2i) -> void:
 ## Measures layers until [param deadline_usec] of [Time]; tells whether the region is known.
 func measure(deadline_usec: int) -> bool:
 	while not is_measured:
-		var used: Rect2i = _layers[_measured].get_used_rect()
+		var used: Rect2i = Rect2i()
+		if is_instance_valid(_layers[_measured]):
+			used = _layers[_measured].get_used_rect()
 		if used.has_area():
 			region = used if not region.has_area() else region.merge(used)
 		_measured += 1
@@ -46,7 +48,11 @@ func read(deadline_usec: int) -> bool:
 	if has_measured and Time.get_ticks_usec() > deadline_usec:
 		return false
 	while blobs.size() < _layers.size():
-		blobs.append(_layers[blobs.size()].tile_map_data)
+		# One that was freed in the meantime has no cells; the map is about to read the others anew.
+		var blob: PackedByteArray = PackedByteArray()
+		if is_instance_valid(_layers[blobs.size()]):
+			blob = _layers[blobs.size()].tile_map_data
+		blobs.append(blob)
 		if Time.get_ticks_usec() > deadline_usec:
 			break
 	return blobs.size() == _layers.size()
