@@ -230,7 +230,8 @@ func _stand_still() -> void:
 
 
 ## Adds units at positions in global coordinates; returns their ids, which stay the same as long as
-## the units live. Who would stand in a wall is put into the nearest open cell. [param options] may
+## the units live. Who would stand in a wall is put into the nearest open cell, and so is who would
+## stand beyond the map once the sidecar moves the units. [param options] may
 ## hold [code]radius[/code], [code]max_speed[/code], [code]acceleration[/code],
 ## [code]turn_rate[/code] and [code]profile[/code] in place of the crowd's own, and
 ## [code]priority[/code] (0 to 1: units give way to those of equal or higher priority),
@@ -243,7 +244,8 @@ func spawn(positions: PackedVector2Array, options: Dictionary = {}) -> PackedInt
 	return _group.add(_to_map(positions), _make_kind(options))
 
 
-## Sends units to a goal in global coordinates. Each gets a place of its own around it; without
+## Sends units to a goal in global coordinates; beyond the map they go to the place in it that is
+## nearest. Each gets a place of its own around it; without
 ## [param spread] all go to the very point.
 func order(ids: PackedInt64Array, goal: Vector2, spread: bool = true) -> void:
 	var goals: PackedVector2Array = PackedVector2Array([goal])
@@ -267,7 +269,8 @@ func remove(ids: PackedInt64Array) -> void:
 	_group.remove(ids)
 
 
-## Puts units somewhere else, in global coordinates, where they stand still.
+## Puts units somewhere else, in global coordinates, where they stand still; as with [method spawn]
+## nobody is put into a wall.
 func teleport(ids: PackedInt64Array, positions: PackedVector2Array) -> void:
 	if _is_one_each("positions", positions, ids) and _follow_map():
 		_group.place(ids, _to_map(positions))

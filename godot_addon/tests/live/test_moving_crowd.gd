@@ -94,6 +94,21 @@ func _step(count: int) -> void:
 	await wait_until(func() -> bool: return _map.get_movers().answered >= end)
 
 
+func test_places_beyond_the_map_are_those_nearest_in_it() -> void:
+	var ids: PackedInt64Array = _crowd.spawn([_at(Vector2i(-9000, 4)), _at(Vector2i(2, -3))])
+	await wait_until(func() -> bool: return _crowd.is_available())
+	await _step(2)
+	check_equal(_cell_of(_crowd, ids[0]).x, 1)
+	check_equal(_cell_of(_crowd, ids[1]).y, 1)
+	# That is in the wall around the rooms; they go as near as they can.
+	_crowd.order(ids, _at(Vector2i(9000, 4)))
+	await wait_until(func() -> bool: return _arrived.size() == 2)
+	check(_cell_of(_crowd, ids[0]).x > 16)
+	_crowd.teleport(ids.slice(0, 1), [_at(Vector2i(4, 90))])
+	await wait_until(func() -> bool: return _cell_of(_crowd, ids[0]).x < 6)
+	check_equal(_cell_of(_crowd, ids[0]).y, 7)
+
+
 func test_units_go_through_a_door_and_arrive_once() -> void:
 	var ids: PackedInt64Array = _spawn(_crowd, 14)
 	check_equal(ids.size(), 14)

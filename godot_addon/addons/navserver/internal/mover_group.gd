@@ -137,7 +137,8 @@ func place(ids: PackedInt64Array, points: PackedVector2Array) -> void:
 		unit.position = points[index]
 		if unit.handle != 0:
 			handles.append(unit.handle)
-			placed.append(points[index])
+			var point: Vector2 = table.world.bring_inside([points[index]])[0]
+			placed.append(unit.kind.ground.find_room(point))
 	if handles.is_empty() or not _is_live():
 		view = null if not _is_live() else view
 		return
@@ -442,7 +443,8 @@ func _send_units(ids: PackedInt64Array) -> void:
 		for id: int in by_kind[kind]:
 			units.append(_units[id])
 			# The map may have changed since it was there.
-			_units[id].position = kind.ground.find_room(_units[id].position)
+			var point: Vector2 = table.world.bring_inside([_units[id].position])[0]
+			_units[id].position = kind.ground.find_room(point)
 			points.append(_units[id].position)
 		var message: Message = Message.new("movers_add")
 		message.header["space"] = "world"
@@ -507,6 +509,7 @@ func _send_orders(ids: PackedInt64Array, spread: bool) -> void:
 		return
 	if goals.count(goals[0]) == goals.size():
 		goals.resize(1)
+	goals = table.world.bring_inside(goals)
 	var message: Message = Message.new("movers_order")
 	message.header["space"] = "world"
 	message.header["spread"] = spread

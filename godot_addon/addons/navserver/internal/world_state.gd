@@ -21,6 +21,10 @@ const DEFAULT_PROFILE: String = "default"
 ## Most cells a side.
 const SIDE_LIMIT: int = 8192
 
+const _HALF: Vector2 = Vector2(0.5, 0.5)
+# So far within the map, in cells, that rounding leads no point out of it.
+const _RIM: float = 0.01
+
 static var _made: int = 0
 
 ## Names the world; no other one has it.
@@ -80,6 +84,20 @@ func copy() -> WorldState:
 	made.profiles = profiles.duplicate()
 	made.put_serial = put_serial
 	return made
+
+
+## Returns points of the map's coordinates; in place of those beyond the map the nearest in it.
+func bring_inside(points: PackedVector2Array) -> PackedVector2Array:
+	if not region.has_area() or transform.determinant() == 0.0:
+		return points
+	# Whole numbers are the centres of cells.
+	var inside: Rect2 = Rect2(Vector2(region.position) - _HALF, region.size).grow(-_RIM)
+	var cells: PackedVector2Array = transform.affine_inverse() * points
+	var found: PackedVector2Array = points
+	for index: int in cells.size():
+		if not inside.has_point(cells[index]):
+			found[index] = transform * cells[index].clamp(inside.position, inside.end)
+	return found
 
 
 ## Tells whether the sidecar has the world as it was handed over last.
