@@ -527,7 +527,7 @@ func _finish_frame() -> void:
 func _put_again() -> void:
 	if not is_inside_tree() or _world.layout == null:
 		return
-	if not _world.has_layers(find_layers()):
+	if not _world.has_layers(MapLayers.select(_watched)):
 		# They went while nobody looked, such as outside of the tree.
 		rebuild()
 		return
