@@ -75,6 +75,9 @@ class Link(Inbox):  # numpydoc ignore=PR02
         session = self.session
         if self._monitor is not None:
             self._look_at_connection(now)
+        if self.socket is not None and self._is_readable(self.socket):
+            # Whoever did not look for a while has heard of the server all the same.
+            self._receive_all(now)
         session.tick(now)
         self._look_at_session()
         if session.state is ClientState.DOWN and now >= session.retry_at:

@@ -12,6 +12,7 @@ import pytest
 from navserver.link import Link
 from navserver.sidecar.address import Address
 from navserver.sidecar.connection_file import ConnectionInfo
+from navserver.wire.client_session import Answer
 from navserver.wire.questions import (
     create_world,
     ping,
@@ -65,6 +66,19 @@ def test_a_connection_that_is_lost_is_made_again(link: Link) -> None:
     number = link.ask(ping())
     until(link, lambda: number in link.answers)
     assert link.capabilities["resumed"]
+
+
+def test_who_has_not_looked_for_long_has_heard_of_the_server(link: Link) -> None:
+    until(link, lambda: link.session.state is ClientState.OPEN)
+    socket, number = link.socket, link.ask(ping())
+    assert socket is not None
+    while not socket.poll(1000):
+        pass
+    later = time.monotonic() + 1000.0
+    link.keep(later)
+    link.keep(later + 20.0)
+    assert link.socket is socket
+    assert isinstance(link.answers[number], Answer)
 
 
 def test_waiting_lets_the_loop_go_on(link: Link) -> None:

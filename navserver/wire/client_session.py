@@ -37,7 +37,7 @@ __all__ = [
 
 _FIRST_DELAY, _LAST_DELAY = 0.1, 2.0
 # A server that says nothing for so long while requests wait is asked, and then given up.
-_PING_AFTER, _LOST_AFTER = 5.0, 15.0
+_PING_AFTER, _LOST_AFTER = 5.0, 10.0
 # Changes on their way at once while worlds are brought up to date.
 _SYNC_WINDOW = 256
 
@@ -157,7 +157,8 @@ class ClientSession:
         self._outbox: deque[list[Any]] = deque()
         self._events: deque[SessionEvent] = deque()
         self._heard = 0.0
-        self._asked = False
+        self._asked_at: float | None = None
+        """When a server that says nothing was asked whether it is there."""
 
     @property
     def pending(self) -> int:
@@ -260,7 +261,7 @@ class ClientSession:
         """
         self._go(ClientCause.CONNECTED)
         self._heard = now
-        self._asked = False
+        self._asked_at = None
         self._outbox.clear()
         self._send_hello()
 
@@ -291,7 +292,7 @@ class ClientSession:
         """
         header, arrays = decode_message(frames)
         self._heard = now
-        self._asked = False
+        self._asked_at = None
         if "id" in header:
             self._receive_reply(header, arrays)
         else:
@@ -308,15 +309,16 @@ class ClientSession:
         if self.state in (ClientState.DOWN, ClientState.CLOSED):
             return
         waits = self._pending or self._syncing or self.state is ClientState.GREETING
-        silence = now - self._heard
-        if not waits or silence < _PING_AFTER:
+        if not waits or now - self._heard < _PING_AFTER:
             return
-        if silence >= _LOST_AFTER:
+        # That nothing was heard while nothing was awaited, or nobody looked, says nothing.
+        if self._asked_at is None:
+            self._asked_at = now
+            if self.state is ClientState.OPEN:
+                self._last_id += 1
+                self._outbox.append(encode_request("ping", self._last_id, {}))
+        elif now - self._asked_at >= _LOST_AFTER:
             self._lose(now)
-        elif not self._asked and self.state is ClientState.OPEN:
-            self._asked = True
-            self._last_id += 1
-            self._outbox.append(encode_request("ping", self._last_id, {}))
 
     # What comes of it
 

@@ -332,6 +332,8 @@ def test_a_silent_server_is_asked_and_then_given_up() -> None:
     session.tick(106.0)
     session.tick(107.0)
     assert [header["type"] for header in sent(session)] == ["ping"]
+    session.tick(115.9)
+    assert session.state is ClientState.OPEN
     session.tick(116.0)
     assert session.state is ClientState.DOWN
     assert [type(told) for told in events(session)] == [Lost]
@@ -339,10 +341,26 @@ def test_a_silent_server_is_asked_and_then_given_up() -> None:
     assert not events(session)
 
 
+def test_silence_while_nothing_was_awaited_is_no_sign() -> None:
+    session = opened()
+    session.tick(100.0)
+    number = session.request("path", PATH)
+    sent(session)
+    session.tick(1000.0)
+    assert [header["type"] for header in sent(session)] == ["ping"]
+    answer(session, "path", number, "found", now=1009.9, expanded=1)
+    session.tick(1010.1)
+    session.request("path", PATH)
+    session.tick(1014.0)
+    assert session.state is ClientState.OPEN
+
+
 def test_a_silent_server_is_not_waited_for_at_hello() -> None:
     session = ClientSession("name")
     session.connected(0.0)
-    session.tick(16.0)
+    session.tick(5.0)
+    assert session.state is ClientState.GREETING
+    session.tick(15.0)
     assert session.state is ClientState.DOWN
 
 
