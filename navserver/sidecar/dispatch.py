@@ -108,6 +108,7 @@ class Dispatch:
         session = event.session
         if event.resumed:
             self._movers.resume(session)
+            self._office.watchers.resume(session)
         what = "session_resumed" if event.resumed else "session_opened"
         self._office.logbook.note("info", what, session=session.name, client=session.client)
 

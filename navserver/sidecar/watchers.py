@@ -17,6 +17,8 @@ from navserver.wire.server_session import ServerSessions, Session
 __all__ = ["Watchers"]
 
 _MOST_WATCHES = (1 << 32) - 1
+# What may be on its way, or unread, when a connection breaks.
+_TOLD_AGAIN = 64
 
 
 class Watchers:
@@ -34,6 +36,7 @@ class Watchers:
         self._worlds = worlds
         self._sessions = sessions
         self._numbers: dict[Session, int] = {}
+        self._told: dict[Session, list[tuple[dict[str, Any], dict[str, NDArray[Any]]]]] = {}
 
     def watch(
         self, session: Session, world: World, movement: Movement, cells: NDArray[np.int32]
@@ -89,6 +92,7 @@ class Watchers:
             One that has ended.
         """
         self._numbers.pop(session, None)
+        self._told.pop(session, None)
         for world in self._worlds:
             world.watches.remove_owner(session)
 
@@ -111,10 +115,28 @@ class Watchers:
             by_session.setdefault(broken.owner, []).append(broken)
         for session, broken_paths in by_session.items():
             columns = list(zip(*broken_paths, strict=True))
-            arrays = {
+            arrays: dict[str, NDArray[Any]] = {
                 "watches": np.array(columns[1], np.uint32),
                 "indices": np.array(columns[3], np.uint32),
                 "reasons": np.array(columns[4], np.uint8),
             }
             fields = {"world": world.name, "version": max(columns[2])}
+            told = self._told.setdefault(session, [])
+            told.append((fields, arrays))
             self._sessions.push(session, "path_invalid", fields, arrays)
+            if session.connection is not None:
+                # Who is away is told of all of them.
+                del told[:-_TOLD_AGAIN]
+
+    def resume(self, session: Session) -> None:
+        """Tell a session that has another connection what the former one may not have brought.
+
+        Parameters
+        ----------
+        session : Session
+            Whose.
+        """
+        told = self._told.get(session, [])
+        for fields, arrays in told:
+            self._sessions.push(session, "path_invalid", fields, arrays)
+        del told[:-_TOLD_AGAIN]

@@ -248,8 +248,9 @@ TRACE = Message(
 
 PATH_INVALID = Event(
     "path_invalid",
-    "Edits have broken watched paths. Each is told once, after the reply that named its watch, and "
-    "the watch has ended.",
+    "Edits have broken watched paths. Each is told after the reply that named its watch, and the "
+    "watch has ended. After a new connection of the same session the newest of these events are "
+    "told again, and all that came while it was away: pass over watches that were told before.",
     Part(
         (world_field(), integer("version", 0, _ANY, "version of the map that broke them")),
         (

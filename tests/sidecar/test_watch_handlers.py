@@ -117,6 +117,22 @@ def test_each_session_is_told_of_its_own(yard: Direct) -> None:
     assert told(yard) == [("w", 2, theirs, 1, "blocked")]
 
 
+def test_who_was_away_is_told_what_has_happened_meanwhile(yard: Direct) -> None:
+    first, second = yard.ask(watch(ROW), 1), yard.ask(watch([(0, 3), (1, 3)]), 1)
+    yard.client(2)
+    yard.ask(edit_world("w", cells=[(3, 0)], class_ids=255), 2)
+    before = told(yard)
+    yard.sessions.connection_lost(1, yard.now)
+    yard.clients[1].connection_lost(yard.now)
+    yard.ask(edit_world("w", cells=[(1, 3)], class_ids=255), 2)
+    assert told(yard) == []
+    yard.clients[1].connected(yard.now)
+    # What the former connection may have lost comes again.
+    assert told(yard) == [*before, ("w", 3, second, 1, "blocked")]
+    assert before == [("w", 2, first, 3, "blocked")]
+    assert yard.sessions.open_requests == 0
+
+
 def test_who_has_gone_watches_nothing(yard: Direct) -> None:
     yard.ask(watch(ROW), 1)
     yard.client(2)
