@@ -186,6 +186,18 @@ def neighbour_planes_(
     return n_planes
 
 
+@inlined
+def is_against_(planes: NDArray[np.float64], n_walls: int, vx: float, vy: float) -> bool:
+    """Return whether a velocity leads into a wall at once.
+
+    Who slides along one must not turn: right may be away from the corner that it wants around.
+    """
+    k = 0
+    while k < n_walls and vx * planes[k, 0] + vy * planes[k, 1] >= planes[k, 2]:
+        k += 1
+    return k < n_walls
+
+
 @kernel
 def gather_(
     order: NDArray[np.int32],
@@ -258,9 +270,9 @@ def avoid_(
         x = np.float64(xs[rank])
         y = np.float64(ys[rank])
         speed = np.float64(max_speed[slot])
-        n_hard = 0
+        n_walls = 0
         if walls[slot]:
-            n_hard = wall_planes_(
+            n_walls = wall_planes_(
                 walls[slot],
                 x - math.floor(x + 0.5),
                 y - math.floor(y + 0.5),
@@ -268,6 +280,7 @@ def avoid_(
                 per_step,
                 planes,
             )
+        n_hard = n_walls
         if lanes[slot, 0] != 0.0 or lanes[slot, 1] != 0.0:
             planes[n_hard, 0] = lanes[slot, 0]
             planes[n_hard, 1] = lanes[slot, 1]
@@ -284,7 +297,7 @@ def avoid_(
         )  # fmt: skip
         aim_x = np.float64(preferred[slot, 0])
         aim_y = np.float64(preferred[slot, 1])
-        if n_planes > n_hard:
+        if n_planes > n_hard and not is_against_(planes, n_walls, aim_x, aim_y):
             aim_x, aim_y = aim_x - keep_right * aim_y, aim_y + keep_right * aim_x
         vx, vy = solve_(planes, n_hard, n_planes, speed, aim_x, aim_y, between)
         velocity[slot, 0] = vx

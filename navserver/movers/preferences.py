@@ -35,6 +35,9 @@ At full speed up to the last they would push each other past their places and ba
 as one: it takes twice as long until all stand.
 """
 
+LOOK_AGAIN_AFTER = 0.4
+"""Seconds without headway after which a mover no longer trusts that it sees its waypoint."""
+
 # Rows a thread that are worth it: each costs tens of nanoseconds.
 WORTHWHILE = 1 << 12
 
@@ -64,6 +67,7 @@ class Walkers(NamedTuple):
     next: NDArray[np.int32]
     end: NDArray[np.int32]
     seen_from: NDArray[np.int32]
+    stalled: NDArray[np.float32]
     pool: NDArray[np.float32]
 
 
@@ -96,7 +100,8 @@ def is_passed_(walkers: Walkers, ground: Ground, i: int, k: int, x: float, y: fl
 def waypoint_of_(walkers: Walkers, ground: Ground, i: int, x: float, y: float) -> int:
     """Return which waypoint a mover at (x, y) aims at, -1 if it sees none.
 
-    Invariant: `seen_from` is the cell from which the mover has seen its next waypoint.
+    Invariant: `seen_from` is the cell from which the mover has seen its next waypoint. Not from
+    everywhere in it: who makes no headway looks again.
     """
     k = int(walkers.next[i])
     last = int(walkers.end[i]) - 1
@@ -104,7 +109,7 @@ def waypoint_of_(walkers: Walkers, ground: Ground, i: int, x: float, y: float) -
     while k < last and is_passed_(walkers, ground, i, k, x, y):
         k += 1
         walkers.seen_from[i] = cell
-    if walkers.seen_from[i] != cell:
+    if walkers.seen_from[i] != cell or walkers.stalled[i] >= LOOK_AGAIN_AFTER:
         if not walkable_(ground, x, y, walkers.pool[k, 0], walkers.pool[k, 1]):
             k = farthest_in_sight_(ground, walkers.pool, int(walkers.begin[i]), k, last, x, y)
         walkers.seen_from[i] = cell
@@ -191,6 +196,7 @@ def prefer_(
     path_next: NDArray[np.int32],
     path_end: NDArray[np.int32],
     seen_from: NDArray[np.int32],
+    stalled: NDArray[np.float32],
     pool: NDArray[np.float32],
     steering: NDArray[np.float32],
     masks: NDArray[np.uint8],
@@ -213,7 +219,7 @@ def prefer_(
     walkers = Walkers(
         position, velocity, preferred, state, events, radius, max_speed, acceleration, turn_rate,
         braking, arrival_radius, anchor, crowd_radius, path_begin, path_next, path_end, seen_from,
-        pool,
+        stalled, pool,
     )  # fmt: skip
     ground = Ground(masks, space, open_table, width, height, origin_x, origin_y)
     flagged = 0
@@ -290,6 +296,7 @@ class Preferring:
             columns.path_next,
             columns.path_end,
             columns.seen_from,
+            columns.stalled,
             movers.routes.pool,
             columns.steering,
         )

@@ -139,6 +139,22 @@ def test_a_mover_alone_goes_straight_at_the_speed_it_prefers() -> None:
     assert scene.movers.position[0] == pytest.approx(np.array([2, 1]) / math.sqrt(5), abs=1e-4)
 
 
+def test_who_slides_along_a_wall_does_not_keep_right() -> None:
+    # Facing down, its right leads away from the corner that it wants around.
+    blocked = np.zeros((20, 20), bool)
+    blocked[10:, :10] = True
+    movers = Movers(Grid.from_blocked(blocked))
+    movers.add([(9.2, 9.3), (9.2, 7.5)], radius=0.2, max_speed=4.0)
+    phase = Avoiding(movers, Workers(1), Avoidance(keep_right=0.5))
+    columns = movers.columns
+    for y, turns in ((9.3, False), (8.3, True)):
+        columns.position[0] = (9.2, y)
+        columns.velocity[0] = (0.0, 0.0)
+        columns.preferred_velocity[0] = (0.4, 3.9)
+        phase.run(0.1)
+        assert (columns.velocity[0, 0] < 0.0) == turns
+
+
 def test_nobody_is_faster_than_the_top_speed() -> None:
     random = np.random.default_rng(5)
     starts = random.uniform(-3, 3, (40, 2))

@@ -11,7 +11,7 @@ import pytest
 from navserver.movers.columns import EventFlag, MoverState
 from navserver.movers.movers import Movers
 from navserver.movers.orders import Orders
-from navserver.movers.preferences import NEAR, Preferring
+from navserver.movers.preferences import LOOK_AGAIN_AFTER, NEAR, Preferring
 from navserver.movers.workers import Workers
 from navserver.search.batch import find_paths
 from navserver.search.grid import Grid
@@ -132,6 +132,28 @@ def test_who_has_lost_sight_aims_at_what_is_in_sight() -> None:
     assert movers.columns.events[0] == EventFlag.REPATH_WANTED
     assert movers.state[0] == MoverState.WAITING
     assert preferred(movers) == [0, 0]
+
+
+def test_who_makes_no_headway_looks_again_within_its_cell() -> None:
+    blocked = np.zeros((20, 20), bool)
+    blocked[10:, :10] = True
+    movers = Movers(Grid.from_blocked(blocked))
+    unit = movers.add([(9.45, 9.45)], radius=0.2, max_speed=4.0)
+    movers.set_paths(unit, [(10, 9), (9.6, 15)], [0, 2])
+    phase = Preferring(movers, Workers(1))
+    columns = movers.columns
+    columns.path_next[0] = columns.path_begin[0] + 1
+    columns.seen_from[0] = 9 * 20 + 9
+    put(movers, 9.0, 9.3)
+    # It trusts that it sees the second one from all of the cell.
+    phase.run(0.1)
+    assert columns.preferred_velocity[0, 1] > 3.9
+    columns.stalled[0] = LOOK_AGAIN_AFTER
+    phase.run(0.1)
+    assert columns.path_next[0] == columns.path_begin[0]
+    assert columns.preferred_velocity[0].tolist() == pytest.approx(
+        [4 / math.hypot(1, 0.3), -4 * 0.3 / math.hypot(1, 0.3)]
+    )
 
 
 @pytest.mark.slow
