@@ -137,6 +137,7 @@ func _cells_of(
 		if points[index] != last:
 			last = points[index]
 			# As TileLayout.cell_at does it, for bodies on the border of two cells as well.
+			# Not number by number: those are of 64 bits, and their lower 32 would name another cell.
 			cell = Vector2i((last + Vector2(0.5, 0.5)).floor())
 			is_inside = world.region.has_point(cell)
 		cells[2 * index] = cell.x
