@@ -134,6 +134,11 @@ class Link(Inbox):  # numpydoc ignore=PR02
         except zmq.Again:
             # There is room for more messages than requests may wait: the connection is gone.
             self._lose(time.monotonic())
+        except BaseException:
+            # Interrupted between two frames: what is sent next would be taken for the rest of that
+            # message. All that waits is sent again on another connection.
+            self._lose(time.monotonic())
+            raise
 
     def take(self, wait_ms: int) -> bool:
         """Take in what has come, waiting for the first message.
@@ -279,7 +284,11 @@ class Link(Inbox):  # numpydoc ignore=PR02
             If there is no session any more, or too many requests wait.
         """
         number = super().ask(question)
-        self.send()
+        try:
+            self.send()
+        except BaseException:
+            self.session.forget(number)
+            raise
         return number
 
     def give_up(self, number: int) -> None:

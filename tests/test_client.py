@@ -215,6 +215,24 @@ def test_a_question_that_is_interrupted_is_given_up(client: Client) -> None:
     assert client._link.answers == {}
 
 
+def test_a_question_that_is_interrupted_between_its_frames_spoils_no_other(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def send_half(link: zmq.Socket[bytes], frames: list[bytes], *_: object) -> None:
+        link.send(frames[0], zmq.SNDMORE)
+        raise KeyboardInterrupt
+
+    waiting = client.submit(find_path("city", (0, 0), (9, 9)))
+    with monkeypatch.context() as patched:
+        patched.setattr(zmq.Socket, "send_multipart", send_half)
+        with pytest.raises(KeyboardInterrupt):
+            client.ask(create_world("half", [[0, 0]], replace=True))
+    assert client.ask(world_info("city"))["width"] == 32
+    assert waiting.result().found
+    assert client._link.session.pending == 0
+    assert client._link.answers == {}
+
+
 def test_what_is_asked_and_let_go_is_done_and_its_answer_not_kept(client: Client) -> None:
     client.submit(create_world("dropped", width=2, height=2, replace=True))
     for _ in range(10):
