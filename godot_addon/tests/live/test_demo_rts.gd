@@ -36,7 +36,10 @@ func test_the_door_is_shut_and_opened_again() -> void:
 	check_equal(_count_right_of(592.0), 0)
 	press_key(KEY_SPACE)
 	click(Vector2(1000, 320), MOUSE_BUTTON_RIGHT)
-	await play_until(_has_crossed(100), 50.0, "a hundred are through the door")
+	await play_until(_has_crossed(290), 40.0, "they are through the door")
+	await play_until(
+		func() -> bool: return int(str(_rts.get("arrived"))) >= 290, 40.0, "they are there"
+	)
 
 
 func test_a_sidecar_that_is_killed() -> void:
@@ -47,7 +50,7 @@ func test_a_sidecar_that_is_killed() -> void:
 	await play_for(5.0)
 	check_equal(_crowd.get_unit_ids().size(), 300, "units that stand still")
 	await await_sidecar()
-	await play_until(_has_crossed(100), 50.0, "they went on with another sidecar")
+	await play_until(_has_crossed(290), 40.0, "they went on with another sidecar")
 
 
 func test_nothing_grows() -> void:
