@@ -538,17 +538,33 @@ def godot(arguments: list[str]) -> int:
     return 0
 
 
+def pictures(arguments: list[str]) -> int:
+    scripts = {
+        "movers": ["docs/pictures.py"],
+        "painting": ["docs/painting.py"],
+        "demos": ["-m", "tests.godot_addon.demo_tour"],
+        "debugger": ["-m", "tests.godot_addon.debugger_tour"],
+        "preview": ["-m", "tests.godot_addon.preview_tour"],
+    }
+    if len(arguments) != 1 or arguments[0] not in scripts:
+        given = f"no pictures are called {' '.join(arguments)}" if arguments else "which pictures?"
+        raise Stop(f"{given}: give one of {', '.join(scripts)}")
+    ready_environment("pictures", "test")
+    return python(*scripts[arguments[0]])
+
+
 COMMANDS = {
     "demo": (demo, "paths, and bots as clients of a sidecar, on a built-in map, drawn into out/"),
     "test": (test, "run the tests; arguments go to pytest (--require-godot, --soak, --every N)"),
     "lint": (lint, "ruff, mypy, import contracts, docstrings, and the style of the addon"),
     "bench": (bench, "run a benchmark: bench NAME [--quick] [--json]"),
+    "pictures": (pictures, "draw the documentation's again: pictures NAME; games need Xvfb"),
     "godot": (godot, "find a Godot and print path and version; --install fetches one on Debian"),
 }
 
 
 def usage() -> str:
-    lines = [f"  {name:6} {purpose}" for name, (_, purpose) in COMMANDS.items()]
+    lines = [f"  {name:8} {purpose}" for name, (_, purpose) in COMMANDS.items()]
     return "\n".join(["usage: python3 dev.py COMMAND [ARGUMENTS]", "", *lines])
 
 

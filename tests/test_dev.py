@@ -175,6 +175,7 @@ def test_folder_in_the_environments_place_is_kept(checkout: Checkout) -> None:
         (["lint", "--fix"], "lint takes no arguments, not --fix"),
         (["godot", "--fetch"], "not --fetch"),
         (["bench", "nothing"], "no benchmark is called nothing"),
+        (["pictures", "nothing"], "no pictures are called nothing"),
     ],
 )
 def test_misuse(checkout: Checkout, arguments: list[str], says: str) -> None:
@@ -184,7 +185,7 @@ def test_misuse(checkout: Checkout, arguments: list[str], says: str) -> None:
 def test_usage_names_every_command(checkout: Checkout) -> None:
     done = dev_py(checkout, "--help")
     assert done.returncode == 0
-    for command in ["demo", "test", "lint", "bench", "godot"]:
+    for command in ["demo", "test", "lint", "bench", "pictures", "godot"]:
         assert f"\n  {command} " in done.stdout
 
 
