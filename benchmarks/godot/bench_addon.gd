@@ -407,6 +407,8 @@ func _count_moving(agents: Array[NavServerAgent2D]) -> int:
 
 func _time_kill(map: NavServerMap2D) -> void:
 	var fields: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(_parameters["file"]))
+	# What was timed before frees its agents, and may still be on the stack of an answer.
+	await _wait(30)
 	_clear_frames()
 	OS.kill(int(str(fields["pid"]).to_float()))
 	await _wait(180)

@@ -45,6 +45,7 @@ const GROUP: StringName = &"navserver_maps"
 ## Class of cells that nobody enters.
 const SOLID: int = WorldState.SOLID
 
+# So long layers are read at once for somebody who waits.
 const _HURRY_USEC: int = 1000
 const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_NO_OBSTACLES
 
