@@ -388,7 +388,7 @@ func test_a_map_that_cannot_be_is_refused_with_a_remedy() -> void:
 	await tree.process_frame
 	var result: NavServerPathResult = await _find(map, Vector2i.ZERO, Vector2i.ONE)
 	check_equal(result.status, NavServerPathResult.Status.FAILED)
-	check_contains(result.reason, "add it to the tree")
+	check_contains(result.reason, "paint tiles, or set region")
 
 
 func test_a_map_that_left_the_tree_answers_no_more() -> void:
@@ -485,6 +485,19 @@ func test_layers_that_are_freed_while_the_map_is_away_or_reads() -> void:
 	walls.free()
 	await map.map_ready
 	check_equal((await _find(map, Vector2i(1, 1), Vector2i(3, 1))).cells.size(), 3)
+
+
+func test_a_level_that_is_made_while_the_game_runs_begins_in_silence() -> void:
+	var map: NavServerMap2D = _map_of([], NavServerTileMapLayer)
+	for frame: int in 3:
+		await tree.process_frame
+	var result: NavServerPathResult = await _find(map, Vector2i(0, 0), Vector2i(1, 0))
+	check_contains(result.reason, "the map has no cells")
+	for x: int in 2:
+		_layer_of(map).set_cell(Vector2i(x, 0), 7, TileMaps.GROUND)
+	await map.map_ready
+	result = await _find(map, Vector2i(0, 0), Vector2i(1, 0))
+	check_equal(result.status, NavServerPathResult.Status.FOUND)
 
 
 func test_a_map_grows_with_its_tiles() -> void:

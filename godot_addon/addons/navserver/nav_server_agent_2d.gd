@@ -465,12 +465,7 @@ func _find_batch(connection: NavServerConnection) -> AgentBatch:
 		_fail_for_good("%s has no map. %s" % [get_path(), describe_maps(self)])
 		return null
 	if not _follower.map.is_known():
-		var there: String = (
-			str(_follower.map.get_path()) if _follower.map.is_inside_tree() else "the map"
-		)
-		_fail_for_good(
-			"%s: %s is not there: add it to the tree, with layers or a region" % [get_path(), there]
-		)
+		_fail_for_good("%s: %s" % [get_path(), _follower.map.describe_problem()])
 		return null
 	_has_complained = false
 	if not _follower.map.is_read():

@@ -95,7 +95,9 @@ const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_
 		cell_size = value
 		_on_setting_changed()
 ## Milliseconds that [method get_id_path] and [method get_point_path] block at most.
-@export_range(1, 1000) var timeout_msec: int = 4
+@export_range(1, 1000) var timeout_msec: int = 4:
+	set(value):
+		timeout_msec = maxi(value, 1)
 
 @export_group("Debug", "debug_")
 ## Draws solid cells and classes while the game runs. Debug > Visible Navigation does it for all
@@ -183,7 +185,12 @@ func rebuild() -> void:
 	_watch_layers()
 	var layout: TileLayout = TileLayout.new(null if layers.is_empty() else layers[0], cell_size)
 	if not layout.problem.is_empty():
-		_refuse(layout.problem if layers.is_empty() else "%s %s" % [layers[0].name, layout.problem])
+		var problem: String = layout.problem
+		if not layers.is_empty():
+			problem = "%s %s" % [layers[0].name, problem]
+		_refuse(problem)
+		if _world.layout == null:
+			_world.problem = problem
 		return
 	var transform_there: Transform2D = Transform2D.IDENTITY
 	if not layers.is_empty():
@@ -399,6 +406,13 @@ func settle_batch(batch: AgentBatch) -> void:
 ## read waits.
 func is_known() -> bool:
 	return _is_known()
+
+
+## Returns in words why the map cannot be asked, with the remedy.
+func describe_problem() -> String:
+	if is_inside_tree() and not _world.problem.is_empty():
+		return _world.problem
+	return "the map is not there: add it to the tree, with layers or a region"
 
 
 ## Tells whether the layers are read and handed over.

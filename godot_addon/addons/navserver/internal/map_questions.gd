@@ -115,8 +115,7 @@ func _send(request: NavServerPathRequest, job: PathJob) -> NavServerPathRequest:
 	return request
 
 
-static func _without_map() -> NavServerPathResult:
+func _without_map() -> NavServerPathResult:
 	return NavServerPathResult.without_path(
-		NavServerPathResult.Status.FAILED,
-		"the map is not there: add it to the tree, with layers or a region"
+		NavServerPathResult.Status.FAILED, _map.describe_problem()
 	)

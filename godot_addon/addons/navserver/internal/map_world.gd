@@ -12,6 +12,7 @@ const TileReader := preload("tile_reader.gd")
 const TileTable := preload("tile_table.gd")
 const WorldState := preload("world_state.gd")
 
+const _NO_CELLS: String = "the map has no cells: paint tiles, or set region"
 # So many cells are read at once by whoever asks before the first frame has ended.
 const _SMALL: int = 1 << 14
 
@@ -285,12 +286,14 @@ func _take_region() -> void:
 		state.region = cells
 	else:
 		_reader = null
-		state.refused.emit(problem)
+		# Levels that are made while the game runs begin without a tile: whoever asks is told.
+		if problem != _NO_CELLS or _layers.is_empty():
+			state.refused.emit(problem)
 
 
 func _find_problem(cells: Rect2i) -> String:
 	if not cells.has_area():
-		return "the map has no cells: paint tiles, or set region"
+		return _NO_CELLS
 	if maxi(cells.size.x, cells.size.y) > WorldState.SIDE_LIMIT:
 		return "the map has %s cells, %d a side are the most" % [cells.size, WorldState.SIDE_LIMIT]
 	# TileMapLayers keep coordinates in 16 bits and wrap beyond them without a word.
