@@ -135,7 +135,7 @@ def figures_as_text(figures: Mapping[str, float], before: Mapping[str, float] | 
     path                 10       0    85 us   1.2 ms
     <BLANKLINE>
     queue        0 rows in 0 requests, 0 at work
-    cache        0 paths, nothing was asked yet
+    cache        0 paths, no path was looked for in it
     memory       0 MB, 0 MB of it worlds
     movers       none
     """
@@ -170,7 +170,7 @@ def figures_as_text(figures: Mapping[str, float], before: Mapping[str, float] | 
 def _cache(figures: Mapping[str, float]) -> str:
     asked = figures.get("cache.asked", 0.0)
     if asked == 0.0:
-        return "nothing was asked yet"
+        return "no path was looked for in it"
     return f"{100 * figures.get('cache.hit_rate', 0.0):.0f} % of {asked:,.0f} questions answered"
 
 

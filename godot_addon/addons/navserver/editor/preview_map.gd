@@ -14,6 +14,7 @@ enum Change { NONE, CELLS, WHOLE }
 const PreviewBlobs := preload("preview_blobs.gd")
 const PreviewObstacles := preload("preview_obstacles.gd")
 const SidecarBackend := preload("../internal/sidecar_backend.gd")
+const MapLayers := preload("../internal/map_layers.gd")
 const TileLayout := preload("../internal/tile_layout.gd")
 const TileTable := preload("../internal/tile_table.gd")
 const WorldState := preload("../internal/world_state.gd")
@@ -269,6 +270,7 @@ func _read_settings() -> Array:
 		layers.assign(_root.find_children("*", "TileMapLayer", true, false))
 		if _root is TileMapLayer:
 			layers.push_front(_root as TileMapLayer)
+		layers = MapLayers.select(layers)
 		_drop_other_layers()
 	_find_profiles()
 	settings.append_array(_obstacles.read(_root, map))
