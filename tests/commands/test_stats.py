@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -55,7 +56,8 @@ def test_watching_shows_them_anew_until_interrupted(
         if len(waited) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(command.time, "sleep", sleep)
+    # The command's clock alone: clients sleep as well while they connect.
+    monkeypatch.setattr(command, "time", SimpleNamespace(sleep=sleep))
     assert main(["stats", "--connection-file", file, "--watch", "0.5", "--json"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert waited == [0.5] * 3
