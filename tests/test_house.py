@@ -178,3 +178,9 @@ def test_contracts_notice_what_they_forbid(
     with (contracts / "navserver" / module).open("a", encoding="utf-8") as file:
         file.write(f"\n\n{line}\n")
     assert contract in broken_contracts(contracts)
+
+
+def test_every_script_of_the_addon_has_its_uid_and_none_is_left_over() -> None:
+    scripts = (CHECKOUT / "godot_addon").rglob("*.gd")
+    uids = (CHECKOUT / "godot_addon").rglob("*.gd.uid")
+    assert {str(script) + ".uid" for script in scripts} == {str(uid) for uid in uids}
