@@ -74,6 +74,7 @@ class Scheduler:
     Examples
     --------
     >>> from navserver.search.grid import Grid
+    >>> from navserver.service.requests import PathRequest
     >>> worlds = Worlds()
     >>> world = worlds.add("cave", Grid.filled(8, 8))
     >>> scheduler = Scheduler(worlds)
