@@ -200,6 +200,15 @@ with Client.connect(int(sys.argv[1]), sys.stdin.read(), timeout=600) as client:
     assert "the child: a client belongs to the process that made it" in done.stderr
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Interrupts that reach this process, also where it was started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_question_that_is_interrupted_is_given_up(client: Client) -> None:
     client.ask(create_world("wall", WALL, replace=True))
     threading.Timer(0.1, _thread.interrupt_main).start()
