@@ -536,7 +536,7 @@ func _on_link_opened() -> void:
 func _on_link_lost() -> void:
 	if _link.state == SidecarLink.State.CONNECTING:
 		_own_start_at = Time.get_ticks_msec() + _OWN_START_MSEC
-	# Unless somebody waits for paths in this very frame.
-	is_frame_full = not is_awaited
+	# Unless somebody waits for paths in this very frame, as every frame does in lockstep.
+	is_frame_full = not (is_awaited or lockstep)
 	_switch_to(_fallback)
 	is_frame_full = false
