@@ -362,8 +362,11 @@ class Client(Linked):
         self._check_owner()
         link, now = self._link, time.monotonic()
         if now >= self._next_look or link.socket is None:
-            link.keep(now)
+            has_come = link.keep(now)
             self._next_look = now + LOOK_MS / 1e3
+            if has_come:
+                # Perhaps all that was waited for.
+                return True
         wait_ms = LOOK_MS if timeout >= 1.0 else min(int(timeout * 1e3 + 0.999), LOOK_MS)
         if link.socket is None:
             time.sleep(wait_ms / 1e3)

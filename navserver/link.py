@@ -64,25 +64,30 @@ class Link(Inbox):  # numpydoc ignore=PR02
         self._context: zmq.Context[Any] = zmq.Context() if context is None else context
         self._address = address
 
-    def keep(self, now: float) -> None:
+    def keep(self, now: float) -> bool:
         """Do what time asks for: look at the connection, make it again.
 
         Parameters
         ----------
         now : float
             The time.
+
+        Returns
+        -------
+        bool
+            Whether messages have been taken in; what is waited for may be among them.
         """
         session = self.session
-        if self._monitor is not None:
-            self._look_at_connection(now)
+        has_come = self._look_at_connection(now)
         if self.socket is not None and self._is_readable(self.socket):
             # Whoever did not look for a while has heard of the server all the same.
-            self._receive_all(now)
+            has_come = self._receive_all(now) or has_come
         session.tick(now)
         self._look_at_session()
         if session.state is ClientState.DOWN and now >= session.retry_at:
             self._open(now)
         self.send()
+        return has_come
 
     def _open(self, now: float) -> None:
         self._close_socket()
@@ -207,7 +212,9 @@ class Link(Inbox):  # numpydoc ignore=PR02
         self._receive_all(time.monotonic())
         self.send()
 
-    def _receive_all(self, now: float) -> None:
+    def _receive_all(self, now: float) -> bool:
+        """Take in all messages that have come; return whether there were any."""
+        has_come = False
         dealer = self.socket
         while dealer is not None and self.socket is dealer:
             try:
@@ -215,8 +222,12 @@ class Link(Inbox):  # numpydoc ignore=PR02
             except zmq.Again:
                 break
             self._receive_message(frames, now)
+            has_come = True
+        return has_come
 
-    def _look_at_connection(self, now: float) -> None:
+    def _look_at_connection(self, now: float) -> bool:
+        """Take in what became of the connection; return whether messages came before that."""
+        has_come = False
         monitor = self._monitor
         while monitor is not None and monitor.poll(0):
             event = recv_monitor_message(monitor, zmq.NOBLOCK)
@@ -227,11 +238,12 @@ class Link(Inbox):  # numpydoc ignore=PR02
                 ))  # fmt: skip
             else:
                 # What came before the end counts: a server that ends answers and is gone at once.
-                self._receive_all(now)
+                has_come = self._receive_all(now) or has_come
                 if self.session.state not in (ClientState.DOWN, ClientState.CLOSED):
                     self.session.connection_lost(now)
             self._look_at_session()
             monitor = self._monitor
+        return has_come
 
     def _look_at_session(self) -> None:
         """Take in what the session tells; without a session there is no connection."""

@@ -432,6 +432,24 @@ class Relay:
         self.break_all()
 
 
+def test_what_comes_while_the_connection_is_looked_at_is_not_waited_for(client: Client) -> None:
+    client.ask(create_world("quick", width=8, height=8, replace=True))
+    waits: list[int] = []
+    take = client._link.take
+
+    def note(wait_ms: int) -> bool:
+        waits.append(wait_ms)
+        return take(wait_ms)
+
+    client._link.take = note  # type: ignore[method-assign]
+    pending = client.submit(find_path("quick", (0, 0), (7, 7)))
+    while not client._link.socket or not client._link.socket.poll(10):
+        pass
+    client._next_look = 0.0
+    assert pending.result().found
+    assert waits == []
+
+
 def test_broken_connections_lose_and_repeat_nothing(shared: Serving) -> None:
     relay = Relay(shared.info.port)
     with Client.connect(relay.port, shared.info.token, timeout=PATIENCE) as client:
