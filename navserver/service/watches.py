@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -106,32 +107,75 @@ class Watches:
         InputError
             If that is no path on the map, or there are too many cells.
         """
+        cells = np.asarray(cells)
+        self.add_all(grid, owner, [watch], movement, cells, np.array([0, cells.size // 2]))
+
+    def add_all(
+        self,
+        grid: Grid,
+        owner: Hashable,
+        watches: Sequence[Hashable],
+        movement: Movement,
+        cells: ArrayLike,
+        offsets: NDArray[np.int64],
+    ) -> None:
+        """Watch many paths of one movement, as `add` does one; all of them or, on errors, none.
+
+        Parameters
+        ----------
+        grid : Grid
+            The newest version of the map; the lock is held.
+        owner : hashable
+            Who wants to know.
+        watches : sequence of hashable, length n
+            What they call the paths, no two alike; older watches of the names end.
+        movement : Movement
+            Who walks.
+        cells : array-like of int, shape (total, 2)
+            One path after the other.
+        offsets : int64 array (n + 1,)
+            Path i is ``cells[offsets[i]:offsets[i + 1]]``; none is empty.
+
+        Raises
+        ------
+        InputError
+            If one is no path on the map, or there are too many cells.
+        """
         flat = grid.flat_indices(cells)
-        if flat.size == 0:
+        if (np.diff(offsets) <= 0).any():
             raise InputError("cells", cells, "is no path", "give at least one cell")
-        # Overlays block nothing, and one that is removed must not matter.
-        movement = replace(movement, overlays=())
-        self._remove((owner, watch))
+        rows, columns = np.divmod(flat, grid.width)
+        steps = np.maximum(np.abs(np.diff(rows)), np.abs(np.diff(columns)))
+        steps[offsets[1:-1] - 1] = 0
+        if (steps > 1).any():
+            i = int(np.argmax(steps > 1)) + 1
+            raise InputError(f"cells[{i}]", None, "is no step from the cell before", "give all")
+        for watch in watches:
+            self._remove((owner, watch))
         if self.n_cells + flat.size > self.max_cells:
             raise InputError(
                 "cells", flat.size, "would be more cells than may be watched",
                 f"watch fewer paths; {self.n_cells} of {self.max_cells} are in use",
             )  # fmt: skip
-        rows, columns = np.divmod(flat, grid.width)
-        steps = np.maximum(np.abs(np.diff(rows)), np.abs(np.diff(columns)))
-        if (steps > 1).any():
-            i = int(np.argmax(steps > 1)) + 1
-            raise InputError(f"cells[{i}]", None, "is no step from the cell before", "give all")
-        breaks = find_breaks(grid, movement, flat, np.array([0, flat.size]))
-        if breaks:
-            self._tell((owner, watch), grid.version, breaks[0])
-            return
-        blocks = np.unique(rows // BLOCK * self._columns + columns // BLOCK).tolist()
-        self._watches[owner, watch] = _Watch(movement, flat, blocks)
-        self._reaches.setdefault(movement, reach_of(grid, movement))
-        self.n_cells += flat.size
-        for block in blocks:
-            self._by_block[block][owner, watch] = None
+        # Overlays block nothing, and one that is removed must not matter.
+        movement = replace(movement, overlays=())
+        if movement not in self._reaches:
+            self._reaches[movement] = reach_of(grid, movement)
+        breaks = find_breaks(grid, movement, flat, offsets)
+        blocks = _blocks_entered(rows // BLOCK * self._columns + columns // BLOCK, offsets)
+        for i, watch in enumerate(watches):
+            if i in breaks:
+                self._tell((owner, watch), grid.version, breaks[i])
+            else:
+                # A copy, since the others may end long before.
+                path = flat[offsets[i] : offsets[i + 1]].copy()
+                self._enter((owner, watch), _Watch(movement, path, blocks[i]))
+
+    def _enter(self, key: _Key, watch: _Watch) -> None:
+        self._watches[key] = watch
+        self.n_cells += watch.flat.size
+        for block in watch.blocks:
+            self._by_block[block][key] = None
 
     def remove(self, owner: Hashable, watches: Iterable[Hashable]) -> None:
         """End watches; those that have ended already are passed over.
@@ -246,3 +290,13 @@ class Watches:
         with self.lock:
             invalid, self._invalid = self._invalid, []
             return invalid
+
+
+def _blocks_entered(blocks: NDArray[np.int64], offsets: NDArray[np.int64]) -> list[list[int]]:
+    """Return which blocks each path passes, each of them once; by the block of each cell."""
+    is_entered = np.ones(blocks.size, np.bool_)
+    is_entered[1:] = blocks[1:] != blocks[:-1]
+    is_entered[offsets[:-1]] = True
+    entered = blocks[is_entered].tolist()
+    bounds = np.concatenate([[0], np.cumsum(is_entered)[offsets[1:] - 1]]).tolist()
+    return [list(dict.fromkeys(entered[a:b])) for a, b in itertools.pairwise(bounds)]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from navserver.search.grid import Grid
 from navserver.search.movement import Movement, MovementOptions
@@ -358,6 +359,37 @@ class World:
         """
         with self.watches.lock, self.pinned() as grid:
             self.watches.add(grid, owner, watch, movement, cells)
+
+    def watch_all(
+        self,
+        owner: Hashable,
+        watches: Sequence[Hashable],
+        movement: Movement,
+        cells: ArrayLike,
+        offsets: NDArray[np.int64],
+    ) -> None:
+        """Watch many paths of one movement, as `watch` does one; all of them or, on errors, none.
+
+        Parameters
+        ----------
+        owner : hashable
+            Who wants to know.
+        watches : sequence of hashable, length n
+            What they call the paths, no two alike.
+        movement : Movement
+            Who walks.
+        cells : array-like of int, shape (total, 2)
+            One path after the other.
+        offsets : int64 array (n + 1,)
+            Path i is ``cells[offsets[i]:offsets[i + 1]]``; none is empty.
+
+        Raises
+        ------
+        InputError
+            If one is no path on the map, or there are too many cells.
+        """
+        with self.watches.lock, self.pinned() as grid:
+            self.watches.add_all(grid, owner, watches, movement, cells, offsets)
 
     # What is known of it
 

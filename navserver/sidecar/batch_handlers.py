@@ -188,11 +188,13 @@ class _BatchCall:
         self._note(rows)
 
     def _watch_paths(self, group: _Group, reply: BatchReply, is_new: NDArray[np.bool_]) -> None:
-        session, movement = self._call.session, group.options.movement
-        for place in np.flatnonzero(is_new & (np.diff(reply.offsets) > 0)).tolist():
-            self._watch[group.rows[place]] = self._office.watchers.watch(
-                session, self._world, movement, reply.path(place)
-            )
+        counts = np.diff(reply.offsets)
+        places = np.flatnonzero(is_new & (counts > 0))
+        cells = reply.cells if is_new.all() else reply.cells[np.repeat(is_new, counts)]
+        offsets = np.concatenate([[0], np.cumsum(counts[places])])
+        self._watch[group.rows[places]] = self._office.watchers.watch_all(
+            self._call.session, self._world, group.options.movement, cells, offsets
+        )
 
     def _note(self, rows: Rows) -> None:
         """Take note that rows have ended."""

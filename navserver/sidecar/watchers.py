@@ -64,10 +64,47 @@ class Watchers:
         InputError
             If that is no path, or too much is watched.
         """
-        number = self._numbers.get(session, 0) % _MOST_WATCHES + 1
-        world.watch(session, number, movement, cells)
-        self._numbers[session] = number
-        return number
+        offsets = np.array([0, len(cells)])
+        return int(self.watch_all(session, world, movement, cells, offsets)[0])
+
+    def watch_all(
+        self,
+        session: Session,
+        world: World,
+        movement: Movement,
+        cells: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+    ) -> NDArray[np.uint32]:
+        """Watch many paths for a session; all of them or, on errors, none.
+
+        Parameters
+        ----------
+        session : Session
+            Who is told.
+        world : World
+            Where.
+        movement : Movement
+            Who walks.
+        cells : int32 array (total, 2)
+            One path after the other.
+        offsets : int64 array (n + 1,)
+            Path i is ``cells[offsets[i]:offsets[i + 1]]``; none is empty.
+
+        Returns
+        -------
+        uint32 array (n,)
+            What the session calls the watches, from 1.
+
+        Raises
+        ------
+        InputError
+            If one is no path, or too much is watched.
+        """
+        last = self._numbers.get(session, 0)
+        numbers = (last + np.arange(len(offsets) - 1)) % _MOST_WATCHES + 1
+        world.watch_all(session, numbers.tolist(), movement, cells, offsets)
+        self._numbers[session] = int(numbers[-1]) if numbers.size else last
+        return numbers.astype(np.uint32)
 
     def unwatch(self, session: Session, watches: Iterable[int]) -> None:
         """End watches of a session.

@@ -112,6 +112,29 @@ def test_watched_cells_are_bounded() -> None:
     watches.add(grid, "me", 0, Movement(), PATH)  # in place of itself it fits
 
 
+def test_many_are_watched_at_once() -> None:
+    world = World("map", Grid.filled(100, 100))
+    world.set_cells([(99, 99)], 255)
+    paths = [PATH, [(5, 5)], [(98, 99), (99, 99)], PATH[::-1]]
+    offsets = np.cumsum([0, *map(len, paths)])
+    world.watch_all("me", [4, 3, 2, 1], Movement(), np.concatenate(paths), offsets)
+    assert world.watches.take() == [PathInvalid("me", 2, 2, 1, BreakReason.BLOCKED)]
+    world.set_cells([(80, 40)], 255)
+    told = {(invalid.watch, invalid.cell_index) for invalid in world.watches.take()}
+    assert told == {(4, 80), (1, 9)}
+    assert (len(world.watches), world.watches.n_cells) == (1, 1)
+
+
+@pytest.mark.parametrize("last", [[(0, 0), (2, 0)], [], PATH])
+def test_of_many_all_are_watched_or_none(last: Any) -> None:
+    grid = Grid.filled(100, 100)
+    watches = Watches(grid, max_cells=100)
+    cells = np.array([*PATH, *last])
+    with pytest.raises(InputError, match="cells"):
+        watches.add_all(grid, "me", [0, 1], Movement(), cells, np.array([0, 90, len(cells)]))
+    assert (len(watches), watches.n_cells) == (0, 0)
+
+
 SIDE = 70
 CELLS = st.tuples(st.integers(0, SIDE - 1), st.integers(0, SIDE - 1))
 MOVEMENTS = [
@@ -140,6 +163,19 @@ class Watching(RuleBasedStateMachine):
             self.count += 1
             self.world.watch("me", self.count, movement, result.cells)
             self.watched[self.count] = (movement, grid.flat_indices(result.cells))
+
+    @rule(ends=st.lists(st.tuples(CELLS, CELLS), max_size=6), movement=st.sampled_from(MOVEMENTS))
+    def watch_all(self, ends: Any, movement: Movement) -> None:
+        grid, options = self.world.replicas.grid, movement_keywords(movement)
+        paths = [find_path(grid, start, goal, **options).cells for start, goal in ends]
+        paths = [path for path in paths if len(path)]
+        names = [self.count + 1 + i for i in range(len(paths))]
+        self.count += len(paths)
+        offsets = np.cumsum([0, *map(len, paths)])
+        cells = np.concatenate([np.empty((0, 2), np.int32), *paths])
+        self.world.watch_all("me", names, movement, cells, offsets)
+        for name, path in zip(names, paths, strict=True):
+            self.watched[name] = (movement, grid.flat_indices(path))
 
     @rule(data=st.data(), n=st.integers(1, 3), value=st.sampled_from([0, 1, 255]))
     def edit_near(self, data: st.DataObject, n: int, value: int) -> None:

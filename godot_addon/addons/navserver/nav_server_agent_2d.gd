@@ -231,7 +231,8 @@ static func describe_maps(node: Node) -> String:
 ## Sets [member target_position] and asks for a path to it: at once, or as soon as the agent is in
 ## the tree and enabled.
 func set_target_position(position: Vector2) -> void:
-	if not _accept("target_position", position, position.is_finite()):
+	if not position.is_finite():
+		_accept("target_position", position, false)
 		return
 	target_position = position
 	_has_target = true

@@ -61,12 +61,11 @@ const _NEVER: int = 1 << 62
 # At most so much of a frame goes to answers and to the questions of agents, in its physics steps
 # and its process step together; it may take more for one of them. However long answers took, some
 # agents ask; so long it takes an agent to say that it wants to; and answers get a part only, since
-# who is told unpacks its path in the same frame, and less as long as some want to ask.
+# who is told unpacks its path in the same frame.
 const _SHARE_USEC: int = 900
 const _LEAST_SHARE_USEC: int = 200
 const _WISH_USEC: int = 2
-const _ANSWERS_PART: float = 0.7
-const _ANSWERS_PART_BESIDE: float = 0.5
+const _ANSWERS_PART: float = 0.5
 # At most so much of a frame goes to reading maps; one layer may take more.
 const _READING_USEC: int = 1000
 const _LOCKSTEP_USEC: int = 10_000_000
@@ -146,6 +145,7 @@ func _exit_tree() -> void:
 
 func _process(_delta: float) -> void:
 	_end_frame()
+	_link.release()
 
 
 func _physics_process(delta: float) -> void:
@@ -187,9 +187,7 @@ func get_capabilities() -> PackedStringArray:
 ## Takes in what has arrived; the tree's frames call it.
 func poll(is_waiting: bool = false) -> void:
 	var began: int = Time.get_ticks_usec()
-	# Questions are on their way while answers are handed on.
-	var part: float = _ANSWERS_PART if _asking.is_empty() else _ANSWERS_PART_BESIDE
-	var share: int = _share_usec - floori(_SHARE_USEC * (1.0 - part))
+	var share: int = _share_usec - floori(_SHARE_USEC * (1.0 - _ANSWERS_PART))
 	_link.poll(began + share, is_waiting)
 	_fallback.poll(began + share)
 	_share_usec -= Time.get_ticks_usec() - began
@@ -422,6 +420,7 @@ func _begin_step() -> void:
 		_share_frame = frame
 		_share_usec = _SHARE_USEC
 		_has_asked = false
+		_link.hold()
 	poll()
 
 

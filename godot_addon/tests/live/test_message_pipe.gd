@@ -132,6 +132,43 @@ func test_a_sleeping_thread_leaves_it_to_the_caller() -> void:
 	check(_is_numbered(got[0], 3, 10))
 
 
+func test_a_held_thread_leaves_the_frame_alone() -> void:
+	await _open(true)
+	_pipe.hold()
+	var before: int = _pipe.get("_told_moved_bytes")
+	_pipe.send([_numbered(5, 10)])
+	_pipe.flush(true)
+	OS.delay_msec(50)
+	check_equal(_pipe.get("_told_moved_bytes"), before, "nothing has left")
+	_pipe.release()
+	# Nobody else sees to it.
+	for trial: int in 1000:
+		OS.delay_msec(1)
+		if not (_pipe.get("_inbox") as Array).is_empty():
+			break
+	_pipe.poll(Time.get_ticks_usec() + 1000)
+	check(_is_numbered(_pipe.next_message(), 5, 10))
+
+
+func test_the_thread_is_at_rest_when_the_next_frame_is_due() -> void:
+	await _open(true)
+	_pipe.hold()
+	_pipe.release()
+	OS.delay_msec(40)
+	_pipe.hold()
+	_pipe.send([_numbered(6, 10)])
+	_pipe.flush(true)
+	_pipe.release()
+	# It would look for an answer for much longer.
+	OS.delay_msec(60)
+	check_equal(_pipe.get("_is_waiting"), true)
+	_pipe.hold()
+	_pipe.release()
+	_pipe.poll(Time.get_ticks_usec() + 1000)
+	check(_is_numbered(_pipe.next_message(), 6, 10))
+	await _exchange(300)
+
+
 func test_closing_amid_traffic_leaves_nothing_behind() -> void:
 	for trial: int in 10:
 		await _open(true)

@@ -10,6 +10,10 @@ var is_whole: bool
 var id: int
 ## The status of each row, see the enum of NavServerPathResult.
 var statuses: PackedByteArray
+## Where each row's answer comes from; for [method to_source].
+var sources: PackedByteArray
+## The version of the map that was searched for each row; for [method to_version].
+var versions: PackedInt32Array
 ## What each row's path costs.
 var costs: PackedFloat64Array
 ## How long each row's path is.
@@ -18,8 +22,6 @@ var lengths: PackedFloat64Array
 var _next: int = 0
 var _more: bool
 var _rows: PackedInt32Array
-var _sources: PackedByteArray
-var _versions: PackedInt32Array
 var _offsets: PackedInt32Array
 var _points: PackedVector2Array
 var _watches: PackedInt32Array
@@ -36,14 +38,14 @@ func _init(reply: Message) -> void:
 	_rows = reply.get_int32s("rows", "u32")
 	if not reply.has_array("rows", "u32"):
 		_rows = PackedInt32Array(range(statuses.size()))
-	_sources = reply.get_bytes("sources")
-	_versions = reply.get_int32s("versions", "u32")
+	sources = reply.get_bytes("sources")
+	versions = reply.get_int32s("versions", "u32")
 	costs = reply.get_float64s("costs")
 	lengths = reply.get_float64s("lengths")
 	_offsets = reply.get_int32s("offsets", "u32")
 	_points = reply.get_vectors("points")
 	_watches = reply.get_int32s("watches", "u32")
-	var sizes: Array[int] = [_rows.size(), _sources.size(), _versions.size()]
+	var sizes: Array[int] = [_rows.size(), sources.size(), versions.size()]
 	sizes.append_array([costs.size(), lengths.size(), _offsets.size() - 1])
 	is_whole = sizes.min() >= statuses.size()
 
@@ -106,14 +108,14 @@ func get_path_of(index: int) -> PackedVector2Array:
 	return _to_global * points if _is_moved else points
 
 
-## Returns where the answer of a row comes from.
-func get_source_of(index: int) -> NavServerPathResult.Source:
-	return clampi(_sources[index], 0, 5) as NavServerPathResult.Source
+## Returns what a number in [member sources] means.
+static func to_source(number: int) -> NavServerPathResult.Source:
+	return clampi(number, 0, 5) as NavServerPathResult.Source
 
 
-## Returns the version of the map that was searched for a row.
-func get_version_of(index: int) -> int:
-	return _versions[index] & 0xffff_ffff
+## Returns the version that a number in [member versions] stands for, which has no sign.
+static func to_version(number: int) -> int:
+	return number & 0xffff_ffff
 
 
 ## Tells whether another reply has more rows.
@@ -123,8 +125,8 @@ func has_more() -> bool:
 
 func _make_result(index: int) -> NavServerPathResult:
 	var result: NavServerPathResult = NavServerPathResult.of_number(statuses[index])
-	result.map_version = _versions[index] & 0xffff_ffff
-	result.source = clampi(_sources[index], 0, 5) as NavServerPathResult.Source
+	result.map_version = to_version(versions[index])
+	result.source = to_source(sources[index])
 	if result.has_path():
 		result.cost = costs[index]
 		result.path_length = lengths[index]

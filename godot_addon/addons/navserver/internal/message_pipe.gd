@@ -18,6 +18,8 @@ const _INBOX_LIMIT: int = 256
 const _PAUSE_USEC: int = 200
 const _ATTENTION_USEC: int = 100_000
 const _NEVER: int = 1 << 62
+# It looks no more so long before the next frame is due.
+const _MARGIN_USEC: int = 300
 
 ## Where the transport stands, as of the last call of this object.
 var state: Transport.State = Transport.State.CLOSED
@@ -54,6 +56,12 @@ var _told_moved_bytes: int = 0
 var _unsent_size: int = 0
 var _attentive_until: int = 0
 var _is_awake: bool = false
+# Whether the thread waits until it is woken.
+var _is_waiting: bool = false
+# Whether the scripts of a frame run, since when, and from when on the next ones may.
+var _is_held: bool = false
+var _held_usec: int = 0
+var _next_usec: int = _NEVER
 var _is_ending: bool = false
 
 
@@ -68,6 +76,7 @@ func open(port: int, name: String, password: String) -> void:
 	if _thread == null and Settings.has_threads():
 		_is_ending = false
 		_is_awake = true
+		_is_waiting = false
 		_thread = Thread.new()
 		_thread.start(_run)
 
@@ -101,7 +110,7 @@ func poll(deadline_usec: int, is_waiting: bool = false) -> void:
 	var is_seen_to: bool = false
 	if _thread != null and not is_waiting:
 		_shared.lock()
-		is_seen_to = _is_awake
+		is_seen_to = _is_awake and not _is_waiting
 		_shared.unlock()
 	if not is_seen_to and _work.try_lock():
 		_do_round(deadline_usec)
@@ -125,14 +134,32 @@ func flush(is_expecting: bool) -> void:
 		_take_over()
 		return
 	_shared.lock()
-	var is_needed: bool = is_expecting or not _outbox.is_empty()
-	if is_needed:
+	if is_expecting or not _outbox.is_empty():
 		_attentive_until = Time.get_ticks_usec() + _ATTENTION_USEC
-	var is_asleep: bool = not _is_awake
-	_is_awake = _is_awake or is_needed
+		_is_awake = true
 	_shared.unlock()
-	if is_needed and is_asleep:
-		_wake.post()
+	_wake_up()
+
+
+## Keeps the thread at rest until [method release], while the scripts of a frame run. Threads that
+## run scripts meet in locks of the engine that do not sleep: if one loses its core to the other
+## while it holds such a lock, the other waits for it in vain until its time slice is over. From the
+## times of frames the thread tells when the next is due, and is at rest by then.
+func hold() -> void:
+	var now: int = Time.get_ticks_usec()
+	_shared.lock()
+	_is_held = true
+	_next_usec = now + (now - _held_usec) - _MARGIN_USEC
+	_held_usec = now
+	_shared.unlock()
+
+
+## Ends what [method hold] began.
+func release() -> void:
+	_shared.lock()
+	_is_held = false
+	_shared.unlock()
+	_wake_up()
 
 
 ## Returns the next message that arrived, with its problem if it is none; null if none did.
@@ -164,6 +191,17 @@ func _run() -> void:
 		_work.unlock()
 
 
+## Wakes the thread if there is something to do and it may.
+func _wake_up() -> void:
+	_shared.lock()
+	var is_due: bool = _is_waiting and _is_awake and not _is_held
+	if is_due:
+		_is_waiting = false
+	_shared.unlock()
+	if is_due:
+		_wake.post()
+
+
 ## Lets the thread wait until there may be something to do; false at the end.
 func _rest() -> bool:
 	_shared.lock()
@@ -173,12 +211,14 @@ func _rest() -> bool:
 		and (_unsent_size > 0 or Time.get_ticks_usec() < _attentive_until)
 	)
 	_is_awake = is_busy or is_attentive
-	var is_asleep: bool = not _is_awake
+	var is_frame_due: bool = Time.get_ticks_usec() + _PAUSE_USEC > _next_usec
+	_is_waiting = not _is_awake or _is_held or is_frame_due
+	var waits: bool = _is_waiting
 	var is_over: bool = _is_ending
 	_shared.unlock()
 	if is_over:
 		return false
-	if is_asleep:
+	if waits:
 		_wake.wait()
 	elif not is_busy:
 		OS.delay_usec(_PAUSE_USEC)

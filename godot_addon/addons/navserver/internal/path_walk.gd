@@ -19,7 +19,7 @@ var _agent: NavServerAgent2D
 var _avoider: Avoider
 # The answer; null with a path means that it is made of what follows when it is asked for.
 var _result: NavServerPathResult = null
-var _source: NavServerPathResult.Source = NavServerPathResult.Source.NOTHING
+var _source: int = NavServerPathResult.Source.NOTHING
 var _cost: float = INF
 var _length: float = INF
 var _version: int = 0
@@ -42,8 +42,9 @@ func take_result(result: NavServerPathResult) -> void:
 ## Takes a path that is a row of a reply.
 func take_row(rows: BatchRows, row: int) -> void:
 	status = rows.statuses[row] as NavServerPathResult.Status
-	_source = rows.get_source_of(row)
-	_version = rows.get_version_of(row)
+	# Many come at once, so this calls as little as it can.
+	_source = rows.sources[row]
+	_version = rows.versions[row]
 	_cost = rows.costs[row]
 	_length = rows.lengths[row]
 	_result = null
@@ -65,10 +66,10 @@ func drop_points() -> void:
 func get_result(map: NavServerMap2D) -> NavServerPathResult:
 	if _result == null and not points.is_empty():
 		_result = NavServerPathResult.of_number(status)
-		_result.source = _source
+		_result.source = BatchRows.to_source(_source)
 		_result.cost = _cost
 		_result.path_length = _length
-		_result.map_version = _version
+		_result.map_version = BatchRows.to_version(_version)
 		_result.path = points
 		if map != null:
 			_result.localize(Transform2D.IDENTITY, map.global_to_map)

@@ -168,6 +168,16 @@ func flush() -> void:
 		_pipe.flush(_session.get_pending_count() > 0)
 
 
+## Leaves the processor to the scripts of a frame, until [method release].
+func hold() -> void:
+	_pipe.hold()
+
+
+## Ends what [method hold] began.
+func release() -> void:
+	_pipe.release()
+
+
 ## Tells whether there is a server at the other end, be it compiling.
 func is_connected_to_server() -> bool:
 	return state == State.READY or _pipe.state == Transport.State.OPEN
