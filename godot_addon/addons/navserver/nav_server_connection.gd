@@ -62,7 +62,7 @@ const _NEVER: int = 1 << 62
 # and its process step together; it may take more for one of them. However long answers took, some
 # agents ask; so long it takes an agent to say that it wants to; and answers get a part only, since
 # who is told unpacks its path in the same frame.
-const _SHARE_USEC: int = 900
+const _SHARE_USEC: int = 750
 const _LEAST_SHARE_USEC: int = 200
 const _WISH_USEC: int = 2
 const _ANSWERS_PART: float = 0.5
@@ -145,7 +145,8 @@ func _exit_tree() -> void:
 
 func _process(_delta: float) -> void:
 	_end_frame()
-	_link.release()
+	# After what else this frame has put off.
+	_let_threads_work.call_deferred()
 
 
 func _physics_process(delta: float) -> void:
@@ -420,6 +421,7 @@ func _begin_step() -> void:
 		_share_frame = frame
 		_share_usec = _SHARE_USEC
 		_has_asked = false
+		is_frame_full = false
 		_link.hold()
 	poll()
 
@@ -430,6 +432,11 @@ func _end_frame() -> void:
 		_poll_until(_is_idle, Time.get_ticks_usec() + _LOCKSTEP_USEC)
 	elif spin_usec > 0:
 		_poll_until(_is_idle, Time.get_ticks_usec() + spin_usec)
+
+
+func _let_threads_work() -> void:
+	_link.release()
+	_fallback.begin_work()
 
 
 func _flush() -> void:
@@ -495,6 +502,7 @@ func _poll_until(condition: Callable, deadline_usec: int) -> void:
 		_has_asked = false
 		poll(true)
 		_flush()
+		_fallback.begin_work(true)
 		# Leaves the processor to whoever is to answer.
 		OS.delay_usec(10)
 	is_awaited = was_awaited
@@ -538,4 +546,3 @@ func _on_link_lost() -> void:
 	# Unless somebody waits for paths in this very frame, as every frame does in lockstep.
 	is_frame_full = not (is_awaited or lockstep)
 	_switch_to(_fallback)
-	is_frame_full = false

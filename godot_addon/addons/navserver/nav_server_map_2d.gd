@@ -150,7 +150,8 @@ func _exit_tree() -> void:
 
 func _notification(what: int) -> void:
 	if what == NOTIFICATION_INTERNAL_PROCESS:
-		_world.go_on()
+		if not NavServer.get_connection().is_frame_full:
+			_world.go_on()
 		set_process_internal(_world.is_reading())
 	elif what == NOTIFICATION_POST_ENTER_TREE and is_node_ready():
 		# A map that comes back into the tree has no _ready of its own.

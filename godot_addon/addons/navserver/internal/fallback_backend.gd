@@ -11,6 +11,7 @@ const Settings := preload("settings.gd")
 const _CAPABILITIES: PackedStringArray = [
 	"path", "batch", "reachable", "watch", "unwatch", "cancel"
 ]
+const _PAUSE_USEC: int = 1000
 
 ## Whether tasks are done on another thread, not by each poll.
 var is_threaded: bool = Settings.has_threads()
@@ -102,6 +103,23 @@ func poll(deadline_usec: int) -> void:
 	_arrived = []
 
 
+## Lets a thread begin with what has been asked. Unless somebody [param is_waiting] the frame may
+## end first, since the thread may come to run on its core.
+func begin_work(is_waiting: bool = false) -> void:
+	if not is_threaded:
+		return
+	_mutex.lock()
+	var begins: bool = not _working and not _tasks.is_empty()
+	_working = _working or begins
+	_mutex.unlock()
+	if begins:
+		if _pool_task >= 0:
+			# It is over but for its last line; the pool wants each task waited for.
+			WorkerThreadPool.wait_for_task_completion(_pool_task)
+		var pause: int = 0 if is_waiting else _PAUSE_USEC
+		_pool_task = WorkerThreadPool.add_task(_work.bind(pause), false, "navserver fallback")
+
+
 func take_unanswered() -> Array[PathJob]:
 	var jobs: Array[PathJob] = _unanswered.keys()
 	_unanswered.clear()
@@ -143,17 +161,12 @@ func close() -> void:
 func _add_task(task: Callable) -> void:
 	_mutex.lock()
 	_tasks.append(task)
-	var idle: bool = not _working
-	_working = true
 	_mutex.unlock()
-	if is_threaded and idle:
-		if _pool_task >= 0:
-			# It is over but for its last line; the pool wants each task waited for.
-			WorkerThreadPool.wait_for_task_completion(_pool_task)
-		_pool_task = WorkerThreadPool.add_task(_work, false, "navserver fallback")
 
 
-func _work() -> void:
+func _work(pause_usec: int) -> void:
+	if pause_usec > 0:
+		OS.delay_usec(pause_usec)
 	while true:
 		_mutex.lock()
 		var task: Callable = Callable()
