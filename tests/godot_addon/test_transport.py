@@ -92,7 +92,7 @@ def test_transport(addon_project: Project) -> None:
         ports = {"router": router, "http": web, "silent": silent, "nobody": free_port()}
         arguments = [f"{name}={port}" for name, port in ports.items()]
         assert addon_project.run_tests("test_transport", f"token={token}", *arguments) == 9
-        assert addon_project.run_tests("test_message_pipe", f"token={token}", *arguments) == 9
+        assert addon_project.run_tests("test_message_pipe", f"token={token}", *arguments) == 10
 
 
 @pytest.mark.soak

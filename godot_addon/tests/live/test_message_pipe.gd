@@ -169,6 +169,27 @@ func test_the_thread_is_at_rest_when_the_next_frame_is_due() -> void:
 	await _exchange(300)
 
 
+func test_of_what_comes_while_the_thread_rests_the_frame_reads_what_is_small() -> void:
+	for size: int in [10, 100_000]:
+		await _open(true)
+		_pipe.hold()
+		_pipe.send([_numbered(7, size)])
+		_pipe.flush(true)
+		# Whoever waits sends it.
+		_pipe.poll(Time.get_ticks_usec() + 1000, true)
+		OS.delay_msec(200)
+		_pipe.poll(Time.get_ticks_usec() + 1000)
+		var message: Message = _pipe.next_message()
+		check_equal(message != null, size == 10, str(size))
+		_pipe.release()
+		while message == null:
+			await tree.process_frame
+			_pipe.poll(Time.get_ticks_usec() + 1000)
+			message = _pipe.next_message()
+		check(_is_numbered(message, 7, size))
+		_pipe.end()
+
+
 func test_closing_amid_traffic_leaves_nothing_behind() -> void:
 	for trial: int in 10:
 		await _open(true)

@@ -14,6 +14,8 @@ const Transport := preload("transport.gd")
 
 # More messages than this wait in the socket until the owner has taken some.
 const _INBOX_LIMIT: int = 256
+# What has arrived while the thread rests is read without it if it has no more bytes.
+const _SMALL_SIZE: int = 1 << 14
 # How often the thread looks for answers, and for how long after the last frame that asked.
 const _PAUSE_USEC: int = 200
 const _ATTENTION_USEC: int = 100_000
@@ -105,15 +107,19 @@ func end() -> void:
 
 
 ## Takes in what has arrived and sends what is left, unless the thread sees to that; decodes until
-## [param deadline_usec] of [Time]. Who [param is_waiting] does not leave it to the thread.
+## [param deadline_usec] of [Time]. If the thread is at rest it leaves to it what is large. Who
+## [param is_waiting] leaves nothing.
 func poll(deadline_usec: int, is_waiting: bool = false) -> void:
 	var is_seen_to: bool = false
+	var is_resting: bool = false
 	if _thread != null and not is_waiting:
 		_shared.lock()
+		is_resting = _is_awake and _is_waiting
 		is_seen_to = _is_awake and not _is_waiting
 		_shared.unlock()
 	if not is_seen_to and _work.try_lock():
-		_do_round(deadline_usec)
+		if not is_resting or _transport.get_waiting_size() <= _SMALL_SIZE:
+			_do_round(deadline_usec)
 		_work.unlock()
 	_take_over()
 

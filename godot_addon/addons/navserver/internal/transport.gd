@@ -102,6 +102,13 @@ func get_unsent_size() -> int:
 	return size
 
 
+## Returns how many bytes have arrived and are no message yet.
+func get_waiting_size() -> int:
+	if state != State.OPEN:
+		return 0
+	return _stream.get_available_bytes() + _connection.get_unread_size()
+
+
 ## Returns for how long the peer has said nothing; a server sends a heartbeat every two seconds.
 func get_silence_msec() -> int:
 	return Time.get_ticks_msec() - _heard_msec

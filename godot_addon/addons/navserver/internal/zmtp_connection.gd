@@ -109,6 +109,11 @@ func take_outgoing() -> Array[PackedByteArray]:
 	return taken
 
 
+## Returns how many bytes have come in of messages that were not returned.
+func get_unread_size() -> int:
+	return _frames_size + _incoming.size() - _at
+
+
 ## Tells whether the connection has ended, refused or failed.
 func is_over() -> bool:
 	return state >= State.REFUSED
