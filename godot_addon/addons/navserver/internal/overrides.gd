@@ -9,6 +9,10 @@ var solid: Dictionary[Vector2i, bool] = {}
 var scales: Dictionary[Vector2i, float] = {}
 
 var _obstacles: Dictionary[Object, Dictionary] = {}
+# The highest class that obstacles lay on a cell, and how many do, where it is more than one: who
+# asks for a class does not ask every obstacle of the map.
+var _highest: Dictionary[Vector2i, int] = {}
+var _shared: Dictionary[Vector2i, int] = {}
 
 
 ## Returns the class of a cell whose tile has a class.
@@ -20,10 +24,7 @@ func get_class_of(cell: Vector2i, tile: int) -> int:
 		elif tile == WorldState.SOLID:
 			class_id = 0
 	# Of several obstacles the highest class holds; solid is the highest.
-	var laid: int = -1
-	for obstacle: Object in _obstacles:
-		var class_there: int = _obstacles[obstacle].get(cell, -1)
-		laid = maxi(laid, class_there)
+	var laid: int = _highest.get(cell, -1)
 	return class_id if laid < 0 or class_id == WorldState.SOLID else laid
 
 
@@ -47,9 +48,14 @@ func set_obstacle(obstacle: Object, cells: Array[Vector2i], class_id: int) -> Ar
 	for cell: Vector2i in before:
 		if laid.get(cell, -1) != before[cell]:
 			changed.append(cell)
+			_lift(cell, cell in laid)
 	for cell: Vector2i in laid:
 		if cell not in before:
 			changed.append(cell)
+			if cell in _highest:
+				_shared[cell] = _shared.get(cell, 1) + 1
+			var class_there: int = _highest.get(cell, -1)
+			_highest[cell] = maxi(class_there, class_id)
 	return changed
 
 
@@ -60,9 +66,8 @@ func get_cells() -> Array[Vector2i]:
 		found[cell] = true
 	for cell: Vector2i in scales:
 		found[cell] = true
-	for obstacle: Object in _obstacles:
-		for cell: Vector2i in _obstacles[obstacle]:
-			found[cell] = true
+	for cell: Vector2i in _highest:
+		found[cell] = true
 	return found.keys()
 
 
@@ -114,3 +119,20 @@ func take(state: Dictionary) -> String:
 	for index: int in factors.size():
 		scales[Vector2i(scaled[2 * index], scaled[2 * index + 1])] = factors[index]
 	return ""
+
+
+## Takes note that an obstacle lies on a cell no longer, or, if it [param stays], with another
+## class.
+func _lift(cell: Vector2i, stays: bool) -> void:
+	if not stays:
+		if cell not in _shared:
+			_highest.erase(cell)
+			return
+		_shared[cell] -= 1
+		if _shared[cell] == 1:
+			_shared.erase(cell)
+	var highest: int = -1
+	for obstacle: Object in _obstacles:
+		var class_there: int = _obstacles[obstacle].get(cell, -1)
+		highest = maxi(highest, class_there)
+	_highest[cell] = highest
