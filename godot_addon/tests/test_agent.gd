@@ -136,6 +136,69 @@ func test_the_newest_target_holds() -> void:
 	check_equal(_told.count("path"), 1)
 
 
+func test_a_target_that_is_set_anew_in_each_frame() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	var prey: Vector2 = _map.map_to_local(Vector2i(7, 1))
+	# Whoever chases does so by the path that it has, since the next one is always on its way.
+	await wait_until(
+		func() -> bool:
+			walker.agent.target_position = prey
+			return _cell(walker) == Vector2i(7, 1)
+	)
+	check("path" in _told)
+	prey = _map.map_to_local(Vector2i(5, 5))
+	await wait_until(
+		func() -> bool:
+			walker.agent.target_position = prey
+			return _cell(walker) == Vector2i(5, 5)
+	)
+	# The last target is asked for once the question before it is answered.
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 5))
+	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
+	check_equal(_cell(walker), Vector2i(7, 5))
+
+
+func test_agents_that_are_moved_in_the_tree_go_on() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.speed = 0.0
+	var other: Node2D = Node2D.new()
+	_map.add_child(other)
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	walker.reparent(other)
+	check(not walker.agent.is_navigation_finished())
+	await wait_until(func() -> bool: return "path" in _told)
+	walker.reparent(_map)
+	await wait_until(func() -> bool: return _told.count("path") == 2)
+	# It hears of its new path as it would have of the old one.
+	_map.set_point_solid(Vector2i(4, 3))
+	await wait_until(func() -> bool: return _told.count("path") == 3)
+	walker.speed = 400.0
+	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
+	check_equal(_cell(walker), Vector2i(7, 1))
+	walker.reparent(other)
+	await tree.physics_frame
+	check(walker.agent.is_navigation_finished())
+	check_equal(_told.count("path"), 3)
+
+
+func test_a_policy_that_changes_on_the_way() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.speed = 0.0
+	walker.agent.repath_policy = NavServerAgent2D.RepathPolicy.NEVER
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return _told.size() == 1)
+	walker.agent.repath_policy = NavServerAgent2D.RepathPolicy.WHEN_CHANGED
+	await wait_until(func() -> bool: return _told.size() == 2)
+	_map.set_point_solid(Vector2i(2, 5))
+	await wait_until(func() -> bool: return _told.size() == 3)
+	walker.agent.repath_policy = NavServerAgent2D.RepathPolicy.NEVER
+	_map.set_point_solid(Vector2i(3, 5))
+	for turn: int in 10:
+		await tree.physics_frame
+	check_equal(_told.size(), 3)
+	check(not walker.agent.get_current_navigation_result().cells.is_empty())
+
+
 func test_disabled_agents_and_agents_without_a_map() -> void:
 	expect_errors(1)
 	var walker: Walker = _walker(Vector2i(1, 1))

@@ -50,6 +50,9 @@ const PathWalk := preload("internal/path_walk.gd")
 ## Internal: no part of what this class offers.
 const RequestLog := preload("internal/request_log.gd")
 
+# Whoever sets the target again within so many physics frames chases somebody.
+const _CHASE_FRAMES: int = 4
+
 ## The map; empty takes the nearest one above, else the only one in the tree.
 @export var map: NavServerMap2D = null:
 	set(value):
@@ -72,8 +75,10 @@ const RequestLog := preload("internal/request_log.gd")
 @export var repath_policy: RepathPolicy = RepathPolicy.WHEN_BROKEN:
 	set(value):
 		repath_policy = value
-		# It is found again, and listened to if need be.
-		_follow_map(null)
+		_follow_map(_follower.map if _follower.is_good() else null)
+		if _is_in_game and _wants_to_hear():
+			# Nobody watches the path that it has, or looked after it meanwhile.
+			_ask()
 ## Where the target is out of reach, walk to the cell nearest to it.
 @export var allow_partial_path: bool = true
 ## How near a point of the path has to be to count as reached.
@@ -168,6 +173,11 @@ var _has_target: bool = false
 var _is_late: bool = false
 # Whether the game asks, not an edit that broke the path.
 var _is_wish: bool = false
+# The physics frame in which the target was set last, and whether it was in the one before as well.
+var _target_frame: int = -_CHASE_FRAMES
+var _is_chasing: bool = false
+# Whether the target was set since the question left that is on its way.
+var _is_behind: bool = false
 var _has_complained: bool = false
 var _pending: bool = false
 var _watch: int = 0
@@ -200,6 +210,8 @@ func _enter_tree() -> void:
 
 func _exit_tree() -> void:
 	if _is_in_game:
+		# What it waits for or would hear of its path it asks for where it comes back.
+		_is_late = _pending or _wants_to_hear()
 		_drop_question()
 	_avoider.leave()
 	_drawing = null
@@ -229,7 +241,8 @@ static func describe_maps(node: Node) -> String:
 
 
 ## Sets [member target_position] and asks for a path to it: at once, or as soon as the agent is in
-## the tree and enabled.
+## the tree and enabled. It may be set in each frame, as to chase somebody: the agent then walks the
+## path that it has until there is a newer one.
 func set_target_position(position: Vector2) -> void:
 	if not position.is_finite():
 		_accept("target_position", position, false)
@@ -238,7 +251,15 @@ func set_target_position(position: Vector2) -> void:
 	_has_target = true
 	_is_wish = true
 	_walk.is_target_told = false
-	_ask()
+	var frame: int = Engine.get_physics_frames()
+	if frame != _target_frame:
+		_is_chasing = frame - _target_frame <= _CHASE_FRAMES
+		_target_frame = frame
+	if _is_chasing and _batch != null:
+		# If each target took the place of the one before, none would ever be answered.
+		_is_behind = true
+	else:
+		_ask()
 
 
 ## Sets [member velocity].
@@ -268,17 +289,18 @@ func stop() -> void:
 
 
 ## Returns where to walk next, in global coordinates; to be called once a physics frame. It is the
-## agent's own position while a path is on its way, and when there is none.
+## agent's own position while a path is on its way, and when there is none. (Who sets the target in
+## each frame, and so is always on the way to a newer one, goes on by the path there is.)
 func get_next_path_position() -> Vector2:
 	if _packed != null:
 		_unpack()
 	var here: Vector2 = _get_position()
-	if _pending or _walk.points.is_empty() or _walk.is_over:
+	if _pending and not _is_chasing or _walk.points.is_empty() or _walk.is_over:
 		return here
 	_walk.advance(here)
 	if _walk.is_over or _walk.points.is_empty():
 		return here
-	if _walk.is_left(here):
+	if not _pending and _walk.is_left(here):
 		_ask()
 		return here
 	return _walk.points[_walk.index]
@@ -400,6 +422,7 @@ func _ask_late() -> void:
 
 
 func _ask() -> void:
+	_is_behind = false
 	_is_late = not enabled or not _is_in_game
 	if _is_late:
 		return
@@ -495,6 +518,8 @@ func take_answer(result: NavServerPathResult, watch_number: int) -> void:
 	if result.has_path():
 		if _note != null:
 			_end_note(result.status)
+		if _is_behind:
+			_ask()
 		path_changed.emit()
 	else:
 		_fail(result.status, result.reason)
@@ -509,6 +534,8 @@ func take_path(rows: BatchRows, row: int, watch_number: int) -> void:
 	_packed_row = row
 	if _note != null:
 		_end_note(rows.statuses[row] as NavServerPathResult.Status)
+	if _is_behind:
+		_ask()
 	path_changed.emit()
 
 
@@ -516,7 +543,15 @@ func take_path(rows: BatchRows, row: int, watch_number: int) -> void:
 func take_break() -> void:
 	_watch = 0
 	_is_wish = false
+	_is_chasing = false
 	_ask()
+
+
+## Tells whether it walks a path, and is to hear of what changes on the map.
+func _wants_to_hear() -> bool:
+	if repath_policy == RepathPolicy.NEVER:
+		return false
+	return _packed != null or not _walk.points.is_empty() and not _walk.is_over
 
 
 func _unpack() -> void:
@@ -556,6 +591,7 @@ func _drop_question() -> void:
 	elif _is_queued:
 		NavServer.get_connection().drop_agent(self)
 	_is_queued = false
+	_is_behind = false
 	_pending = false
 	if _note != null:
 		_end_note(NavServerPathResult.Status.CANCELLED)
@@ -568,6 +604,8 @@ func _fail(status: NavServerPathResult.Status, reason: String) -> void:
 	_walk.drop_points()
 	if _note != null:
 		_end_note(status, reason)
+	if _is_behind:
+		_ask()
 	path_failed.emit(status, reason)
 
 
@@ -586,7 +624,6 @@ func _end_note(status: NavServerPathResult.Status, reason: String = "") -> void:
 
 
 func _on_map_changed(_version: int, _cells: Array[Vector2i]) -> void:
-	if repath_policy != RepathPolicy.WHEN_CHANGED:
-		return
-	if _packed != null or not _walk.points.is_empty() and not _walk.is_over:
+	if repath_policy == RepathPolicy.WHEN_CHANGED and _wants_to_hear():
+		_is_chasing = false
 		_ask()

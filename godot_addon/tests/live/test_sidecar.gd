@@ -375,3 +375,8 @@ func test_agents_walk_on_it() -> void:
 		body.position = body.position.move_toward(agent.get_next_path_position(), 8.0)
 	check_equal(map.local_to_map(body.position), Vector2i(7, 1))
 	check(agent.get_current_navigation_result().source != NavServerPathResult.Source.FALLBACK)
+	# As somebody who chases does it.
+	while map.local_to_map(body.position) != Vector2i(1, 1):
+		await tree.physics_frame
+		agent.target_position = map.map_to_local(Vector2i(1, 1))
+		body.position = body.position.move_toward(agent.get_next_path_position(), 8.0)

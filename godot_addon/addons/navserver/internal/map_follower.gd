@@ -37,11 +37,8 @@ static func describe(node: Node) -> String:
 
 ## Belongs to another map from now on, or to none.
 func follow(found: NavServerMap2D, hears_changes: bool) -> void:
-	if is_instance_valid(map):
-		if map == found:
-			return
-		if map.map_changed.is_connected(_changed):
-			map.map_changed.disconnect(_changed)
+	if is_instance_valid(map) and map.map_changed.is_connected(_changed):
+		map.map_changed.disconnect(_changed)
 	map = found
 	if found != null and hears_changes:
 		found.map_changed.connect(_changed)
