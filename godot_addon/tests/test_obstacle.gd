@@ -1,7 +1,36 @@
 extends "test_case.gd"
-## Obstacles that lie on each other.
+## Obstacles that lie on each other, and those that are there before their map.
 
 const Overrides := preload("res://addons/navserver/internal/overrides.gd")
+
+
+func _add_map() -> NavServerMap2D:
+	var map: NavServerMap2D = NavServerMap2D.new()
+	map.region = Rect2i(0, 0, 9, 6)
+	add_node(map)
+	return map
+
+
+func test_obstacles_that_are_there_before_their_map() -> void:
+	var door: NavServerObstacle2D = NavServerObstacle2D.new()
+	door.position = Vector2(4 * 16 + 8, 3 * 16 + 8)
+	add_node(door)
+	await tree.process_frame
+	for turn: int in 2:
+		# The level is loaded after them, and then another one.
+		var map: NavServerMap2D = _add_map()
+		await tree.process_frame
+		check(map.is_point_solid(Vector2i(4, 3)))
+		if turn == 0:
+			map.free()
+	var kept: NavServerMap2D = tree.get_first_node_in_group(NavServerMap2D.GROUP)
+	tree.root.remove_child(kept)
+	var next: NavServerMap2D = _add_map()
+	await tree.process_frame
+	check(next.is_point_solid(Vector2i(4, 3)))
+	next.free()
+	tree.root.add_child(kept)
+	check(kept.is_point_solid(Vector2i(4, 3)))
 
 
 func test_obstacles_that_lie_on_each_other() -> void:

@@ -138,6 +138,7 @@ func _ready() -> void:
 	_world.state.refused.connect(_refuse)
 	NavServer.get_connection().backend_changed.connect(_put_again)
 	rebuild()
+	_call_obstacles()
 
 
 func _exit_tree() -> void:
@@ -158,6 +159,7 @@ func _notification(what: int) -> void:
 		if _movers != null:
 			NavServer.get_connection().add_mover_table(_movers)
 		_put_again()
+		_call_obstacles()
 
 
 func _get_configuration_warnings() -> PackedStringArray:
@@ -448,6 +450,15 @@ func get_cell_length() -> float:
 ## Returns the name of a profile on the wire; null has one, too.
 func get_profile_name(profile: NavServerProfile) -> String:
 	return WorldState.DEFAULT_PROFILE if profile == null else _world.name_profile(profile)
+
+
+## Obstacles that were there before this map belong to it, unless they have another.
+func _call_obstacles() -> void:
+	if not Engine.is_editor_hint():
+		for obstacle: NavServerObstacle2D in get_tree().get_nodes_in_group(
+			NavServerObstacle2D.GROUP
+		):
+			obstacle.follow_map()
 
 
 func _follow_debug() -> void:

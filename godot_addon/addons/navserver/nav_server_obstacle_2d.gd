@@ -9,6 +9,9 @@ extends Node2D
 ## it, and switch it on and off; moves are taken in at the end of the frame. Agents whose paths it
 ## breaks ask again by themselves.
 
+## Group of all obstacles in the tree.
+const GROUP: StringName = &"navserver_obstacles"
+
 ## The map; empty takes the nearest one above, else the only one in the tree.
 @export var map: NavServerMap2D = null:
 	set(value):
@@ -43,6 +46,7 @@ var _laid_on: NavServerMap2D = null
 
 
 func _ready() -> void:
+	add_to_group(GROUP)
 	set_notify_transform(true)
 	_lay()
 
@@ -70,6 +74,13 @@ func _draw() -> void:
 		draw_colored_polygon(_get_corners(), Color(1.0, 0.3, 0.2, 0.3))
 
 
+## Lies on the map that has come into the tree, unless it lies on one already; for
+## [NavServerMap2D].
+func follow_map() -> void:
+	if not is_instance_valid(_laid_on) or not _laid_on.is_inside_tree():
+		_lay()
+
+
 func _get_corners() -> PackedVector2Array:
 	if polygon.size() >= 3:
 		return polygon
@@ -83,6 +94,8 @@ func _lay() -> void:
 	var found: NavServerMap2D = NavServerAgent2D.find_map(self, map)
 	if found == null:
 		return
+	if found != _laid_on:
+		_lift()
 	if not found.map_ready.is_connected(_lay):
 		found.map_ready.connect(_lay)
 	_laid_on = found
