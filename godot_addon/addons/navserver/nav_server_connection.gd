@@ -163,6 +163,7 @@ func start_sidecar() -> void:
 
 ## Ends the connection, and the sidecar if it was started here.
 func stop_sidecar() -> void:
+	_own_start_at = _NEVER
 	_link.stop()
 
 
@@ -377,7 +378,7 @@ func _start_own() -> bool:
 	if command.is_empty():
 		_set_state(State.FALLBACK, SidecarProcess.describe_missing(wish))
 		return false
-	_link.start(command)
+	_link.start(command, Settings.get_own_connection_file())
 	return true
 
 

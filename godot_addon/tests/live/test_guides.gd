@@ -177,6 +177,11 @@ func test_a_shipped_sidecar_is_started() -> void:
 	check_equal(node.call("start_shipped_sidecar", "user://nowhere"), false)
 	check_equal(node.call("start_shipped_sidecar", parameters["shipped"]), true)
 	await wait_until(NavServer.is_available, 60.0)
+	# By its file `navserver stats` finds it, as long as it runs.
+	var file: String = OS.get_user_data_dir().path_join("navserver_connection.json")
+	var fields: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(file))
+	check_contains(str(fields["event"]), "ready")
 	NavServer.stop_sidecar()
+	await wait_until(func() -> bool: return not FileAccess.file_exists(file))
 	ProjectSettings.set_setting(setting, "")
 	node.free()

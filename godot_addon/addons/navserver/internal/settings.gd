@@ -11,6 +11,8 @@ const THREADS: String = "navserver/internal/threads"
 const FILE_ARGUMENT: String = "--navserver-connection-file="
 ## Environment variable for the same.
 const FILE_VARIABLE: String = "NAVSERVER_CONNECTION_FILE"
+## The connection file of a sidecar that a game has started for itself.
+const OWN_FILE: String = "user://navserver_connection.json"
 
 
 ## Shows the settings in the editor; project.godot changes only where a user changes them.
@@ -44,6 +46,18 @@ static func get_connection_file() -> String:
 		if argument.begins_with(FILE_ARGUMENT):
 			file = argument.trim_prefix(FILE_ARGUMENT)
 	return file
+
+
+## Returns where a sidecar that this game starts is to tell of itself, for [code]navserver
+## stats[/code]; the sidecar removes the file when it ends. Empty where nothing can be written:
+## a sidecar that is to write a file and cannot does not start.
+static func get_own_connection_file() -> String:
+	var path: String = ProjectSettings.globalize_path(OWN_FILE)
+	var trial: String = "%s.%d" % [path, OS.get_process_id()]
+	if FileAccess.open(trial, FileAccess.WRITE) == null:
+		return ""
+	DirAccess.remove_absolute(trial)
+	return path
 
 
 static func _declare(name: String, value: Variant, type: Variant.Type, hint: PropertyHint) -> void:
