@@ -230,6 +230,10 @@ func test_two_crowds_of_a_map_know_their_own() -> void:
 	check_equal(_cell_of(other, second[1]), Vector2i(2, 6))
 	var count: int = _count_drawn(_crowd)
 	check_equal(count, 7)
+	# In the midst of telling the crowds of a step.
+	_crowd.units_moved.connect(_map.remove_child.bind(other), CONNECT_ONE_SHOT)
+	await wait_until(func() -> bool: return not other.is_inside_tree())
+	await _step(2)
 	other.free()
 	_crowd.remove(first)
 	await wait_until(func() -> bool: return _crowd.get_unit_ids().size() == 2)

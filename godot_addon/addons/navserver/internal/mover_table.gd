@@ -300,8 +300,11 @@ func _hand_on(view: MoverView) -> void:
 		_groups[0].take_view(view)
 	else:
 		_split(view)
-		for index: int in _groups.size():
-			_groups[index].take_view(view.pick(_split_runs[index]))
+		var groups: Array[MoverGroup] = _groups.duplicate()
+		for index: int in groups.size():
+			# Who was told before may have taken it out of the tree.
+			if groups[index].table == self:
+				groups[index].take_view(view.pick(_split_runs[index]))
 	if view.event_handles.is_empty():
 		return
 	for group: MoverGroup in _groups.duplicate():
