@@ -391,6 +391,24 @@ func test_a_map_that_cannot_be_is_refused_with_a_remedy() -> void:
 	check_contains(result.reason, "paint tiles, or set region")
 
 
+func test_tiles_beyond_16_bits_are_refused() -> void:
+	expect_errors(2)
+	for region: Rect2i in [Rect2i(), Rect2i(0, 0, 9, 6)] as Array[Rect2i]:
+		var map: NavServerMap2D = NavServerMap2D.new()
+		var layer: TileMapLayer = TileMaps.layer(_ROOMS, TileMaps.tile_set(), null)
+		if not region.has_area():
+			layer.clear()
+		# Its data would say (4, 3), which is the door between the rooms.
+		layer.set_cell(Vector2i(65540, 3), 7, TileMaps.WALL)
+		map.region = region
+		map.add_child(layer)
+		add_node(map)
+		var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+		check_equal(result.status, NavServerPathResult.Status.FAILED)
+		check_contains(result.reason, "beyond cell 32767")
+		map.free()
+
+
 func test_a_map_that_left_the_tree_answers_no_more() -> void:
 	var map: NavServerMap2D = _map_of(_ROOMS)
 	await _find(map, Vector2i(1, 1), Vector2i(7, 1))

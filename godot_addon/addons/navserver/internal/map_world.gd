@@ -297,7 +297,8 @@ func _find_problem(cells: Rect2i) -> String:
 	if maxi(cells.size.x, cells.size.y) > WorldState.SIDE_LIMIT:
 		return "the map has %s cells, %d a side are the most" % [cells.size, WorldState.SIDE_LIMIT]
 	# TileMapLayers keep coordinates in 16 bits and wrap beyond them without a word.
-	if not Rect2i(-32768, -32768, 65536, 65536).encloses(cells) and not _layers.is_empty():
+	# Such a tile would count within a region that does not have it.
+	if not Rect2i(-32768, -32768, 65536, 65536).encloses(_reader.reach):
 		return "the map reaches beyond cell 32767, where TileMapLayers wrap: move it to the origin"
 	return ""
 

@@ -11,6 +11,8 @@ const _HASHED_LIMIT: int = 1 << 18
 var region: Rect2i
 ## Whether the region is known.
 var is_measured: bool = false
+## All cells that layers have tiles on, as far as they are measured, also beyond a given region.
+var reach: Rect2i = Rect2i()
 ## tile_map_data of each layer, bottom first, as far as they are read.
 var blobs: Array[PackedByteArray] = []
 
@@ -25,24 +27,26 @@ func _init(layers: Array[TileMapLayer], given: Rect2i) -> void:
 	is_measured = given.has_area() or layers.is_empty()
 
 
-## Measures layers until [param deadline_usec] of [Time]; tells whether the region is known.
+## Measures layers until [param deadline_usec] of [Time]; tells whether all are.
 func measure(deadline_usec: int) -> bool:
-	while not is_measured:
+	while _measured < _layers.size():
 		var used: Rect2i = Rect2i()
 		if is_instance_valid(_layers[_measured]):
 			used = _layers[_measured].get_used_rect()
 		if used.has_area():
-			region = used if not region.has_area() else region.merge(used)
+			reach = used if not reach.has_area() else reach.merge(used)
 		_measured += 1
-		is_measured = _measured == _layers.size()
 		if Time.get_ticks_usec() > deadline_usec:
 			break
-	return is_measured
+	if _measured == _layers.size() and not is_measured:
+		region = reach
+		is_measured = true
+	return _measured == _layers.size()
 
 
 ## Goes on reading until [param deadline_usec] of [Time]; tells whether all is read.
 func read(deadline_usec: int) -> bool:
-	var has_measured: bool = not is_measured
+	var has_measured: bool = _measured < _layers.size()
 	if not measure(deadline_usec):
 		return false
 	if has_measured and Time.get_ticks_usec() > deadline_usec:
