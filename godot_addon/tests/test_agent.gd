@@ -181,6 +181,26 @@ func test_agents_that_are_moved_in_the_tree_go_on() -> void:
 	check_equal(_told.count("path"), 3)
 
 
+func test_agents_that_go_before_it_is_their_turn() -> void:
+	var walkers: Array[Walker] = []
+	for index: int in 4:
+		walkers.append(_walker(Vector2i(1, 1)))
+		walkers[index].speed = 0.0
+		walkers[index].agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	walkers[0].free()
+	_map.remove_child(walkers[1])
+	walkers[2].agent.stop()
+	walkers[3].agent.stop()
+	walkers[3].agent.target_position = _map.map_to_local(Vector2i(2, 1))
+	await wait_until(func() -> bool: return "path" in _told)
+	for turn: int in 5:
+		await tree.physics_frame
+	check_equal(_told, ["path"] as Array[String])
+	check_equal(NavServer.get_connection().get_waiting_count(), 0)
+	check_equal(walkers[3].agent.get_final_position(), _map.map_to_local(Vector2i(2, 1)))
+	walkers[1].free()
+
+
 func test_a_policy_that_changes_on_the_way() -> void:
 	var walker: Walker = _walker(Vector2i(1, 1))
 	walker.speed = 0.0

@@ -62,6 +62,17 @@ func test_the_project_s_own_environment_comes_before_the_path() -> void:
 	_check_found([own])
 
 
+func test_an_exported_game_does_not_start_what_lies_in_its_working_folder() -> void:
+	var environment: String = ProjectSettings.globalize_path("res://.venv")
+	var program: String = environment.path_join("bin/navserver")
+	DirAccess.make_dir_recursive_absolute(program.get_base_dir())
+	FileAccess.open(program, FileAccess.WRITE).store_string("program")
+	# Tests run in the project's folder.
+	check(FileAccess.file_exists(".venv/bin/navserver"))
+	check_equal(SidecarProcess.find_command("", "", false), PackedStringArray())
+	_remove(environment)
+
+
 func test_windows_names_its_folders_otherwise() -> void:
 	var stub: String = _put("AppData/Local/Microsoft/WindowsApps/navserver.exe")
 	var real: String = _put("Python/Scripts/navserver.exe")

@@ -588,8 +588,6 @@ func _drop_question() -> void:
 		_batch.take_back(_row)
 		NavServer.get_connection().cancel_row(_batch, _row)
 		_batch = null
-	elif _is_queued:
-		NavServer.get_connection().drop_agent(self)
 	_is_queued = false
 	_is_behind = false
 	_pending = false

@@ -150,7 +150,7 @@ func _process(_delta: float) -> void:
 
 
 func _physics_process(delta: float) -> void:
-	for table: MoverTable in _mover_tables:
+	for table: MoverTable in _mover_tables.keys():
 		table.advance(delta)
 	_end_frame()
 
@@ -267,7 +267,8 @@ func add_job(job: PathJob) -> void:
 	_waiting[job] = true
 
 
-## Lets an agent ask at the end of this frame, or of a later one if many want to.
+## Lets an agent ask at the end of this frame, or of a later one if many want to. When its turn
+## comes it may have been freed, or want nothing any more.
 func add_agent(agent: NavServerAgent2D) -> void:
 	_asking.append(agent)
 	_share_usec -= _WISH_USEC
@@ -277,11 +278,6 @@ func add_agent(agent: NavServerAgent2D) -> void:
 ## [member is_measured].
 func note_question(node: Node, from: Vector2, to: Vector2) -> RequestLog.Note:
 	return null if _inspection == null else _inspection.requests.begin(node, from, to)
-
-
-## Takes an agent out that has not asked yet.
-func drop_agent(agent: NavServerAgent2D) -> void:
-	_asking.erase(agent)
 
 
 ## Returns until when maps are read in this frame, which all of them share; for [NavServerMap2D].

@@ -44,7 +44,8 @@ static func find_command(
 	var file: String = _PROGRAM + ".exe" if windows else _PROGRAM
 	var places: PackedStringArray = PackedStringArray()
 	var place: String = folder.trim_suffix("/")
-	for level: int in _PARENTS:
+	# An exported game has no folder of a project; what lies where it was started from is not meant.
+	for level: int in 0 if folder.is_empty() else _PARENTS:
 		places.append(place.path_join(".venv/Scripts" if windows else ".venv/bin"))
 		place = place.get_base_dir()
 	places.append_array(OS.get_environment("PATH").split(";" if windows else ":", false))
