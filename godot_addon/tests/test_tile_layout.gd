@@ -10,6 +10,8 @@ const _SIDES: Array[TileSet.CellNeighbor] = [
 	TileSet.CELL_NEIGHBOR_TOP_LEFT_SIDE,
 	TileSet.CELL_NEIGHBOR_TOP_RIGHT_SIDE,
 ]
+# From an inner cell to those it shares a side with.
+const _STEPS: Array[Vector2i] = [Vector2i(1, 0), Vector2i(0, 1), Vector2i(-1, 0), Vector2i(0, -1)]
 
 
 func _layer_of(
@@ -30,6 +32,10 @@ func _check_layer(layer: TileMapLayer, layout: TileLayout, what: String) -> void
 			var center: Vector2 = layout.transform * Vector2(inner)
 			check(center.is_equal_approx(layer.map_to_local(cell)), "%s %s" % [what, cell])
 			check_equal(layout.to_outer(inner), cell, what)
+			var around: Array[Vector2i] = layer.get_surrounding_cells(cell)
+			check_equal(around.size(), _STEPS.size(), what)
+			for step: Vector2i in _STEPS:
+				check(layout.to_outer(inner + step) in around, "%s %s %s" % [what, cell, step])
 			for offset: Vector2 in [Vector2(3, 2), Vector2(-5, 1), Vector2(0, -4)]:
 				var found: Vector2i = layout.to_outer(layout.cell_at(center + offset))
 				check_equal(found, layer.local_to_map(center + offset), what)
