@@ -246,6 +246,18 @@ func test_disabled_agents_and_agents_without_a_map() -> void:
 	check_contains(str(lost.agent.call("_get_configuration_warnings")), "There are 2 maps")
 
 
+func test_agents_of_another_peer_ask_for_nothing() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.set_multiplayer_authority(2)
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
+	check_equal(_told.size(), 0)
+	walker.set_multiplayer_authority(1)
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
+	check_equal(_cell(walker), Vector2i(7, 1))
+
+
 func test_a_target_that_is_set_before_the_agent_is_in_the_tree() -> void:
 	var walker: Walker = Walker.new()
 	walker.position = _map.map_to_local(Vector2i(1, 1))
