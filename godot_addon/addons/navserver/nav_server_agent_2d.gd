@@ -301,6 +301,7 @@ func get_next_path_position() -> Vector2:
 	if _walk.is_over or _walk.points.is_empty():
 		return here
 	if not _pending and _walk.is_left(here):
+		_is_chasing = false
 		_ask()
 		return here
 	return _walk.points[_walk.index]
@@ -502,6 +503,7 @@ func _find_batch(connection: NavServerConnection) -> AgentBatch:
 ## Asks once more, since nobody will answer what was asked; for the connection.
 func ask_again() -> void:
 	_batch = null
+	_is_behind = false
 	_watch = 0
 	_pending = true
 	_is_queued = true
