@@ -141,6 +141,9 @@ func _exit_tree() -> void:
 	is_measured = false
 	_link.stop()
 	_fallback.close()
+	# Nobody answers them any more, and each keeps whoever waits for it.
+	for job: PathJob in _fallback.take_unanswered() + _waiting.keys():
+		job.keeper = null
 
 
 func _process(_delta: float) -> void:

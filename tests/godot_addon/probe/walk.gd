@@ -2,11 +2,12 @@ extends Node2D
 ## The game of somebody who has tiles with collision polygons and wants a body to walk: adds a map
 ## and an agent, walks, and says how that ended. The argument wait lets it wait for a sidecar.
 
+var _map: NavServerMap2D = NavServerMap2D.new()
 var _agent: NavServerAgent2D = NavServerAgent2D.new()
 
 
 func _ready() -> void:
-	add_child(NavServerMap2D.new())
+	add_child(_map)
 	add_child(_make_layer())
 	var body: Node2D = Node2D.new()
 	body.position = Vector2(24, 24)
@@ -32,6 +33,11 @@ func _on_finished() -> void:
 	var body: Node2D = _agent.get_parent()
 	var source: int = _agent.get_current_navigation_result().source
 	print("GAME arrived at %s by %s" % [body.position, NavServerPathResult.Source.find_key(source)])
+	# The game is over before these are answered, which leaves nothing behind.
+	var query: NavServerPathQuery = NavServerPathQuery.new()
+	query.start_position = body.position
+	for count: int in 10:
+		_map.find_path(query)
 	get_tree().quit()
 
 
