@@ -63,6 +63,16 @@ func test_points_are_global_wherever_the_map_lies() -> void:
 	check(result.path[-1].distance_to(last) < 0.01)
 
 
+func test_cells_are_those_of_the_map_as_it_lay() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	map.transform = Transform2D(0.5, Vector2(2, 3), 0.0, Vector2(100, 50))
+	var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	# Nobody has asked for the cells yet.
+	map.transform = Transform2D(1.0, Vector2(-400, 70))
+	check_equal(result.cells[0], Vector2i(1, 1))
+	check_equal(result.cells[-1], Vector2i(7, 1))
+
+
 func test_layers_that_come_after_the_map_in_the_same_frame() -> void:
 	var map: NavServerMap2D = NavServerMap2D.new()
 	add_node(map)

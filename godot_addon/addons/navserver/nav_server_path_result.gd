@@ -73,6 +73,8 @@ var cells: Array[Vector2i]:
 var _reason: String = ""
 var _cells: Array[Vector2i] = []
 var _to_cell: Callable = Callable()
+# To the map as it lay when it was asked; it may move before anybody wants to know the cells.
+var _from_global: Transform2D = Transform2D.IDENTITY
 
 
 ## Tells whether there is a path, whole or partial.
@@ -84,15 +86,18 @@ func has_path() -> bool:
 func get_cells() -> Array[Vector2i]:
 	if _cells.is_empty() and not path.is_empty() and _to_cell.is_valid():
 		for point: Vector2 in path:
-			var cell: Vector2i = _to_cell.call(point)
+			var cell: Vector2i = _to_cell.call(_from_global * point)
 			_cells.append(cell)
 	return _cells
 
 
-## Moves the path from the map's coordinates to global ones; for [NavServerPathRequest].
+## Moves the path from the map's coordinates to global ones, as the map lay when it was asked; for
+## [NavServerPathRequest]. [param to_cell] returns the cell of a point in the map's coordinates.
 func localize(transform: Transform2D, to_cell: Callable) -> void:
-	if transform != Transform2D.IDENTITY:
+	# Nobody walks on a map without an extent.
+	if transform != Transform2D.IDENTITY and transform.determinant() != 0.0:
 		path = transform * path
+		_from_global = transform.affine_inverse()
 	_to_cell = to_cell
 
 

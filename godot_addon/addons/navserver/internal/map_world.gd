@@ -295,7 +295,10 @@ func _find_problem(cells: Rect2i) -> String:
 	if not cells.has_area():
 		return _NO_CELLS
 	if maxi(cells.size.x, cells.size.y) > WorldState.SIDE_LIMIT:
-		return "the map has %s cells, %d a side are the most" % [cells.size, WorldState.SIDE_LIMIT]
+		return (
+			"the map has %s cells, %d a side are the most: set a smaller region"
+			% [cells.size, WorldState.SIDE_LIMIT]
+		)
 	# TileMapLayers keep coordinates in 16 bits and wrap beyond them without a word.
 	# Such a tile would count within a region that does not have it.
 	if not Rect2i(-32768, -32768, 65536, 65536).encloses(_reader.reach):
