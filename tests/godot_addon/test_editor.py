@@ -183,10 +183,24 @@ def test_on_and_off_twenty_times(godot: Path, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_the_sidecar_ends_with_the_editor(
-    godot: Path, tmp_path: Path, number: signal.Signals
+    godot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     project = make_project(godot, tmp_path / "game", "navserver", "probe", autostart=True)
-    make_sidecar_program(project.folder)
+    program = make_sidecar_program(project.folder)
+    if number == signal.SIGTERM:
+        # Nowhere near the project: the editor's own setting names it.
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+        places = os.environ["PATH"].split(os.pathsep)
+        others = [place for place in places if not Path(place, "navserver").exists()]
+        monkeypatch.setenv("PATH", os.pathsep.join(others))
+        settings = tmp_path / "config" / "godot" / "editor_settings-4.6.tres"
+        settings.parent.mkdir(parents=True)
+        program = program.rename(tmp_path / "sidecar")
+        settings.write_text(
+            '[gd_resource type="EditorSettings" format=3]\n\n[resource]\n'
+            f'navserver/sidecar/program = "{program}"\n',
+            encoding="utf-8",
+        )
     with editor(project, "stay") as running:
         pid = running.sidecar_pid()
         assert is_running(pid)

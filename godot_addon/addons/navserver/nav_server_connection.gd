@@ -69,14 +69,20 @@ const _ANSWERS_PART: float = 0.5
 # At most so much of a frame goes to reading maps; one layer may take more.
 const _READING_USEC: int = 1000
 const _LOCKSTEP_USEC: int = 10_000_000
+const _SPIN_LIMIT_USEC: int = 1000
 
 ## Where paths come from.
 var state: State = State.FALLBACK
 ## Why, in words.
 var state_reason: String = "no sidecar was looked for"
-## At the end of each frame wait at most so many microseconds for answers, so that most come in the
-## frame that asked; 0 never waits.
-var spin_usec: int = 0
+## At the end of each frame wait at most so many microseconds for answers, 1000 at most, so that
+## most come in the frame that asked; 0 never waits.
+var spin_usec: int = 0:
+	set(value):
+		if value < 0 or value > _SPIN_LIMIT_USEC:
+			push_error("navserver: spin_usec is %d; give 0 to %d" % [value, _SPIN_LIMIT_USEC])
+		else:
+			spin_usec = value
 ## Wait at the end of each frame for every answer: for runs without a player, such as
 ## [code]--headless --fixed-fps[/code], that have to be reproducible.
 var lockstep: bool = false

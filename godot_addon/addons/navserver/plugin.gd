@@ -22,6 +22,7 @@ var _preview_button: Button = null
 
 func _enter_tree() -> void:
 	Settings.declare()
+	_declare_program()
 	_link = SidecarLink.new()
 	_dock = SidecarDock.new()
 	_dock.name = "navserver"
@@ -42,6 +43,7 @@ func _enter_tree() -> void:
 
 
 func _exit_tree() -> void:
+	_forget_program()
 	_remove_preview()
 	_debugger.close()
 	remove_debugger_plugin(_debugger)
@@ -104,13 +106,36 @@ func _is_import_only() -> bool:
 func _start() -> void:
 	if _link.state != SidecarLink.State.OFF:
 		return
-	var wish: String = Settings.get_program()
+	var wish: String = _get_program()
 	var folder: String = ProjectSettings.globalize_path("res://")
 	var command: PackedStringArray = SidecarProcess.find_command(wish, folder)
 	if command.is_empty():
 		_dock.show_state(SidecarLink.State.OFF, SidecarProcess.describe_missing(wish))
 	else:
 		_link.start(command, _connection_file())
+
+
+## Returns the program that the user wants here, else the one that the project wants.
+func _get_program() -> String:
+	var here: String = str(EditorInterface.get_editor_settings().get_setting(Settings.PROGRAM))
+	return Settings.get_program() if here.is_empty() else here
+
+
+## Shows the editor's setting; its file changes only where a user changes it.
+func _declare_program() -> void:
+	var editor: EditorSettings = EditorInterface.get_editor_settings()
+	if not editor.has_setting(Settings.PROGRAM):
+		editor.set_setting(Settings.PROGRAM, "")
+	editor.set_initial_value(Settings.PROGRAM, "", false)
+	editor.add_property_info(
+		{"name": Settings.PROGRAM, "type": TYPE_STRING, "hint": PROPERTY_HINT_GLOBAL_FILE}
+	)
+
+
+func _forget_program() -> void:
+	var editor: EditorSettings = EditorInterface.get_editor_settings()
+	if str(editor.get_setting(Settings.PROGRAM)).is_empty():
+		editor.erase(Settings.PROGRAM)
 
 
 func _connection_file() -> String:

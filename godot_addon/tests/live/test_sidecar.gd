@@ -333,15 +333,21 @@ func test_save_and_restore_across_a_restart() -> void:
 func test_who_waits_at_the_end_of_a_frame_has_answers_in_it() -> void:
 	var map: NavServerMap2D = _map_of(_ROOMS)
 	await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	_connection.spin_usec = 1000
+	var completed: int = 0
 	for index: int in 100:
 		_connection.lockstep = index < 50
-		# Longer than a game would: until it has come.
-		_connection.spin_usec = 0 if index < 50 else 10_000_000
 		var request: NavServerPathRequest = map.find_path(
 			_query(map, Vector2i(1, 1), Vector2i(7, 1))
 		)
 		await tree.process_frame
-		check(request.is_completed(), "request %d" % index)
+		check(request.is_completed() or index >= 50, "request %d" % index)
+		completed += int(request.is_completed())
+	# How many of them come within a millisecond is up to the machine.
+	check(completed > 50, "%d of 100" % completed)
+	expect_errors(1)
+	_connection.spin_usec = 1001
+	check_equal(_connection.spin_usec, 1000)
 	_connection.spin_usec = 0
 
 

@@ -353,7 +353,7 @@ func _place() -> void:
 		problem = "the map has no cells: paint tiles, or set region"
 	elif maxi(world.region.size.x, world.region.size.y) > WorldState.SIDE_LIMIT:
 		problem = (
-			"the map has %s cells, %d a side are the most"
+			"the map has %s cells, %d a side are the most: set a smaller region"
 			% [world.region.size, WorldState.SIDE_LIMIT]
 		)
 	else:

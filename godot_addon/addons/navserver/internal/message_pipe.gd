@@ -79,6 +79,8 @@ func open(port: int, name: String, password: String) -> void:
 		_is_ending = false
 		_is_awake = true
 		_is_waiting = false
+		# One that has ended may have left a wakening behind.
+		_wake = Semaphore.new()
 		_thread = Thread.new()
 		_thread.start(_run)
 

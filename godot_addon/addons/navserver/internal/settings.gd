@@ -1,7 +1,8 @@
 extends RefCounted
-## The addon's project settings, and how the editor tells a game where its sidecar is.
+## The addon's settings, and how the editor tells a game where its sidecar is.
 
-## The program to start, instead of what is found.
+## The program to start, instead of what is found: a setting of the editor, which is this machine's,
+## and of the project, which goes wherever the project does.
 const PROGRAM: String = "navserver/sidecar/program"
 ## Whether the editor, and a game that finds no sidecar, start one.
 const AUTOSTART: String = "navserver/sidecar/autostart"

@@ -33,7 +33,10 @@ const _HANDSHAKE_MSEC: int = 5000
 const _WARMING_MSEC: int = 120_000
 const _FIRST_RETRY_MSEC: int = 100
 const _LAST_RETRY_MSEC: int = 2000
+# A sidecar that ends by itself is started again, so often; one that has served for so long counts
+# as the first.
 const _STARTS_LIMIT: int = 3
+const _STEADY_MSEC: int = 60_000
 
 ## Where it stands.
 var state: State = State.OFF
@@ -52,6 +55,8 @@ var _file_to_write: String = ""
 var _port: int = 0
 var _token: String = ""
 var _starts: int = 0
+# Since when the session has been open; -1 if it has not been since the sidecar was started.
+var _opened_msec: int = -1
 var _retry_msec: int = _FIRST_RETRY_MSEC
 var _retry_at: int = 0
 # When the sidecar last told of its compiling; -1 while it does not compile.
@@ -262,7 +267,7 @@ func _take_reply(reply: Message) -> void:
 
 func _take_opened(anew: bool) -> void:
 	_resuming = false
-	_starts = 0
+	_opened_msec = Time.get_ticks_msec()
 	_retry_msec = _FIRST_RETRY_MSEC
 	var hello: Message = _session.message
 	var done: int = hello.get_integer("warm_up_done")
@@ -344,6 +349,9 @@ func _look_again() -> void:
 
 func _take_end_of_process() -> void:
 	var problem: String = process.problem
+	if _opened_msec >= 0 and Time.get_ticks_msec() - _opened_msec > _STEADY_MSEC:
+		_starts = 0
+	_opened_msec = -1
 	if _starts >= _STARTS_LIMIT:
 		_give_up("%s; it was started %d times" % [problem, _starts])
 		return

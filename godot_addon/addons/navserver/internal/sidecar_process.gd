@@ -69,7 +69,7 @@ static func describe_missing(wish: String) -> String:
 		)
 	return (
 		"no navserver program in the project's .venv or on PATH: run `pip install navserver`,"
-		+ " or set navserver/sidecar/program in the project settings"
+		+ " or set navserver/sidecar/program in the settings of the editor or of the project"
 	)
 
 
