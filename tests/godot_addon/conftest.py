@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -106,8 +107,16 @@ def make_sidecar_program(folder: Path) -> Path:
     """Write the program `navserver` of this checkout where the addon looks for it in a project."""
     program = folder / ".venv" / "bin" / "navserver"
     program.parent.mkdir(parents=True)
+    leaves = ""
+    python = Path(sys.executable).resolve()
+    is_of_the_system = python.is_relative_to("/usr") and not python.is_relative_to("/usr/local")
+    if sys.platform == "linux" and is_of_the_system and os.geteuid() == 0:
+        # A Godot in a system folder of its own has that one's /usr, without this Python.
+        process = f"/proc/{os.getpid()}"
+        leaves = f"nsenter --mount={process}/ns/mnt --root={process}/root "
     program.write_text(
-        f'#!/bin/sh\nPYTHONPATH="{CHECKOUT}" exec "{sys.executable}" -m navserver "$@"\n',
+        f'#!/bin/sh\nexport PYTHONPATH="{CHECKOUT}"\n'
+        f'exec {leaves}"{sys.executable}" -m navserver "$@"\n',
         encoding="utf-8",
     )
     program.chmod(0o755)
