@@ -65,6 +65,7 @@ const _NEVER: int = 1 << 62
 const _SHARE_USEC: int = 750
 const _LEAST_SHARE_USEC: int = 200
 const _WISH_USEC: int = 2
+const _WAITING_USEC: int = 1
 const _ANSWERS_PART: float = 0.5
 # At most so much of a frame goes to reading maps; one layer may take more.
 const _READING_USEC: int = 1000
@@ -425,7 +426,8 @@ func _begin_step() -> void:
 	var frame: int = Engine.get_process_frames()
 	if frame != _share_frame:
 		_share_frame = frame
-		_share_usec = _SHARE_USEC
+		# Who waits for its turn costs less than who walks.
+		_share_usec = _SHARE_USEC + _asking.size() * _WAITING_USEC
 		_has_asked = false
 		is_frame_full = false
 		_link.hold()

@@ -14,7 +14,9 @@ const Transport := preload("transport.gd")
 
 # More messages than this wait in the socket until the owner has taken some.
 const _INBOX_LIMIT: int = 256
-# What has arrived while the thread rests is read without it if it has no more bytes.
+# What has arrived since the thread looked last, longer than this before the frame, is read without
+# it if it has no more bytes than that.
+const _FRESH_USEC: int = 2000
 const _SMALL_SIZE: int = 1 << 14
 # How often the thread looks for answers, and for how long after the last frame that asked.
 const _PAUSE_USEC: int = 200
@@ -63,6 +65,8 @@ var _is_waiting: bool = false
 # Whether the scripts of a frame run, since when, and from when on the next ones may.
 var _is_held: bool = false
 var _held_usec: int = 0
+# When somebody has looked for what arrived.
+var _looked_usec: int = 0
 var _next_usec: int = _NEVER
 var _is_ending: bool = false
 
@@ -109,15 +113,17 @@ func end() -> void:
 
 
 ## Takes in what has arrived and sends what is left, unless the thread sees to that; decodes until
-## [param deadline_usec] of [Time]. If the thread is at rest it leaves to it what is large. Who
-## [param is_waiting] leaves nothing.
+## [param deadline_usec] of [Time]. If the thread is at rest and has looked shortly before the
+## frame, that will do; else what is large is left to it all the same. Who [param is_waiting] leaves
+## nothing.
 func poll(deadline_usec: int, is_waiting: bool = false) -> void:
 	var is_seen_to: bool = false
 	var is_resting: bool = false
 	if _thread != null and not is_waiting:
 		_shared.lock()
 		is_resting = _is_awake and _is_waiting
-		is_seen_to = _is_awake and not _is_waiting
+		var is_fresh: bool = _held_usec - _looked_usec < _FRESH_USEC
+		is_seen_to = _is_awake and (not _is_waiting or is_fresh)
 		_shared.unlock()
 	if not is_seen_to and _work.try_lock():
 		if not is_resting or _transport.get_waiting_size() <= _SMALL_SIZE:
@@ -292,6 +298,7 @@ func _tell() -> void:
 	_told_silence_msec = _transport.get_silence_msec()
 	_told_moved_bytes = _transport.moved_bytes
 	_unsent_size = _transport.get_unsent_size()
+	_looked_usec = Time.get_ticks_usec()
 	_shared.unlock()
 
 
