@@ -80,35 +80,11 @@ class Watches:
         self._reaches: dict[Movement, int] = {}
         self._invalid: list[PathInvalid] = []
         self.lock = threading.Lock()
-        """Held by whoever pins the map that `add` is given, so that no edit comes between."""
+        """Held by whoever pins the map that `add_all` is given, so that no edit comes between."""
 
     def __len__(self) -> int:
         """Return the number of watched paths."""
         return len(self._watches)
-
-    def add(
-        self, grid: Grid, owner: Hashable, watch: Hashable, movement: Movement, cells: ArrayLike
-    ) -> None:
-        """Watch a path; if it is broken already, that is told at once.
-
-        Parameters
-        ----------
-        grid : Grid
-            The newest version of the map; the lock is held.
-        owner, watch : hashable
-            Who wants to know, and what they call the path; an older watch of the name ends.
-        movement : Movement
-            Who walks.
-        cells : array-like of int, shape (n, 2)
-            At least one; each a step from the one before.
-
-        Raises
-        ------
-        InputError
-            If that is no path on the map, or there are too many cells.
-        """
-        cells = np.asarray(cells)
-        self.add_all(grid, owner, [watch], movement, cells, np.array([0, cells.size // 2]))
 
     def add_all(
         self,
@@ -119,7 +95,9 @@ class Watches:
         cells: ArrayLike,
         offsets: NDArray[np.int64],
     ) -> None:
-        """Watch many paths of one movement, as `add` does one; all of them or, on errors, none.
+        """Watch paths of one movement; all of them or, on errors, none.
+
+        What is broken already is told at once.
 
         Parameters
         ----------
@@ -132,9 +110,9 @@ class Watches:
         movement : Movement
             Who walks.
         cells : array-like of int, shape (total, 2)
-            One path after the other.
+            One path after the other, each of at least one cell, each a step from the one before.
         offsets : int64 array (n + 1,)
-            Path i is ``cells[offsets[i]:offsets[i + 1]]``; none is empty.
+            Path i is ``cells[offsets[i]:offsets[i + 1]]``.
 
         Raises
         ------

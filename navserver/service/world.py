@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from navserver.search.grid import Grid
 from navserver.search.movement import Movement, MovementOptions
@@ -339,57 +338,6 @@ class World:
             yield replica.grid
         finally:
             self.replicas.unpin(replica)
-
-    def watch(self, owner: Hashable, watch: Hashable, movement: Movement, cells: ArrayLike) -> None:
-        """Watch a path: once an edit has broken it, `Watches.take` tells so.
-
-        Parameters
-        ----------
-        owner, watch : hashable
-            Who wants to know, and what they call the path.
-        movement : Movement
-            Who walks.
-        cells : array-like of int, shape (n, 2)
-            The path; if it is broken by now, that is told as well.
-
-        Raises
-        ------
-        InputError
-            If that is no path on the map, or there are too many cells.
-        """
-        with self.watches.lock, self.pinned() as grid:
-            self.watches.add(grid, owner, watch, movement, cells)
-
-    def watch_all(
-        self,
-        owner: Hashable,
-        watches: Sequence[Hashable],
-        movement: Movement,
-        cells: ArrayLike,
-        offsets: NDArray[np.int64],
-    ) -> None:
-        """Watch many paths of one movement, as `watch` does one; all of them or, on errors, none.
-
-        Parameters
-        ----------
-        owner : hashable
-            Who wants to know.
-        watches : sequence of hashable, length n
-            What they call the paths, no two alike.
-        movement : Movement
-            Who walks.
-        cells : array-like of int, shape (total, 2)
-            One path after the other.
-        offsets : int64 array (n + 1,)
-            Path i is ``cells[offsets[i]:offsets[i + 1]]``; none is empty.
-
-        Raises
-        ------
-        InputError
-            If one is no path on the map, or there are too many cells.
-        """
-        with self.watches.lock, self.pinned() as grid:
-            self.watches.add_all(grid, owner, watches, movement, cells, offsets)
 
     # What is known of it
 

@@ -102,7 +102,8 @@ class Watchers:
         """
         last = self._numbers.get(session, 0)
         numbers = (last + np.arange(len(offsets) - 1)) % _MOST_WATCHES + 1
-        world.watch_all(session, numbers.tolist(), movement, cells, offsets)
+        with world.watches.lock, world.pinned() as grid:
+            world.watches.add_all(grid, session, numbers.tolist(), movement, cells, offsets)
         self._numbers[session] = int(numbers[-1]) if numbers.size else last
         return numbers.astype(np.uint32)
 

@@ -22,10 +22,17 @@ from navserver.status import InputError
 PATH = [(x, 40) for x in range(90)]
 
 
+def watch(world: World, owner: str, names: list[int], movement: Movement, *paths: Any) -> None:
+    cells = paths[0] if len(paths) == 1 else np.concatenate([np.empty((0, 2), np.int32), *paths])
+    offsets = np.cumsum([0, *map(len, paths)])
+    with world.watches.lock, world.pinned() as grid:
+        world.watches.add_all(grid, owner, names, movement, cells, offsets)
+
+
 def watching(*paths: Any) -> World:
     world = World("map", Grid.filled(100, 100))
     for i, path in enumerate(paths):
-        world.watch("me", i, Movement(), path)
+        watch(world, "me", [i], Movement(), path)
     return world
 
 
@@ -55,7 +62,7 @@ def test_dearer_cells_break_nothing() -> None:
 
 def test_a_layer_that_went_makes_no_difference() -> None:
     world = World("map", Grid.filled(100, 100, layers={"fog": np.ones((100, 100))}))
-    world.watch("me", 0, Movement(overlays={"fog": 1.0}), PATH)
+    watch(world, "me", [0], Movement(overlays={"fog": 1.0}), PATH)
     world.remove_layer("fog")
     world.set_cells([(50, 40)], 255)
     assert world.watches.take() == [PathInvalid("me", 0, 3, 50, BreakReason.BLOCKED)]
@@ -64,14 +71,14 @@ def test_a_layer_that_went_makes_no_difference() -> None:
 def test_a_path_that_is_broken_by_now_is_told_at_once() -> None:
     world = World("map", Grid.filled(100, 100))
     world.set_cells([(50, 40)], 255)
-    world.watch("me", 7, Movement(), PATH)
+    watch(world, "me", [7], Movement(), PATH)
     assert world.watches.take() == [PathInvalid("me", 7, 2, 50, BreakReason.BLOCKED)]
     assert len(world.watches) == 0
 
 
 def test_only_who_watches_is_told() -> None:
     world = watching(PATH, PATH[:20], PATH[60:])
-    world.watch("other", 0, Movement(), PATH)
+    watch(world, "other", [0], Movement(), PATH)
     world.watches.remove("me", [0, 99])
     world.set_cells([(10, 40)], 255)
     told = {(invalid.owner, invalid.watch) for invalid in world.watches.take()}
@@ -84,7 +91,7 @@ def test_only_who_watches_is_told() -> None:
 
 def test_a_new_watch_of_a_name_ends_the_older_one() -> None:
     world = watching(PATH)
-    world.watch("me", 0, Movement(), PATH[:5])
+    watch(world, "me", [0], Movement(), PATH[:5])
     world.set_cells([(50, 40)], 255)
     assert world.watches.take() == []
     assert world.watches.n_cells == 5
@@ -92,7 +99,7 @@ def test_a_new_watch_of_a_name_ends_the_older_one() -> None:
 
 def test_a_removed_world_ends_its_watches() -> None:
     worlds = Worlds()
-    worlds.add("map", Grid.filled(100, 100)).watch("me", 0, Movement(), PATH)
+    watch(worlds.add("map", Grid.filled(100, 100)), "me", [0], Movement(), PATH)
     world = worlds.remove("map")
     assert world.watches.take() == [PathInvalid("me", 0, 1, 0, BreakReason.WORLD_REMOVED)]
 
@@ -106,18 +113,18 @@ def test_what_is_no_path_is_refused(cells: Any) -> None:
 def test_watched_cells_are_bounded() -> None:
     grid = Grid.filled(100, 100)
     watches = Watches(grid, max_cells=100)
-    watches.add(grid, "me", 0, Movement(), PATH)
+    watches.add_all(grid, "me", [0], Movement(), PATH, np.array([0, len(PATH)]))
     with pytest.raises(InputError, match="may be watched"):
-        watches.add(grid, "me", 1, Movement(), PATH)
-    watches.add(grid, "me", 0, Movement(), PATH)  # in place of itself it fits
+        watches.add_all(grid, "me", [1], Movement(), PATH, np.array([0, len(PATH)]))
+    # In place of itself it fits.
+    watches.add_all(grid, "me", [0], Movement(), PATH, np.array([0, len(PATH)]))
 
 
 def test_many_are_watched_at_once() -> None:
     world = World("map", Grid.filled(100, 100))
     world.set_cells([(99, 99)], 255)
     paths = [PATH, [(5, 5)], [(98, 99), (99, 99)], PATH[::-1]]
-    offsets = np.cumsum([0, *map(len, paths)])
-    world.watch_all("me", [4, 3, 2, 1], Movement(), np.concatenate(paths), offsets)
+    watch(world, "me", [4, 3, 2, 1], Movement(), *paths)
     assert world.watches.take() == [PathInvalid("me", 2, 2, 1, BreakReason.BLOCKED)]
     world.set_cells([(80, 40)], 255)
     told = {(invalid.watch, invalid.cell_index) for invalid in world.watches.take()}
@@ -161,7 +168,7 @@ class Watching(RuleBasedStateMachine):
         result = find_path(grid, start, goal, **movement_keywords(movement))
         if result.found:
             self.count += 1
-            self.world.watch("me", self.count, movement, result.cells)
+            watch(self.world, "me", [self.count], movement, result.cells)
             self.watched[self.count] = (movement, grid.flat_indices(result.cells))
 
     @rule(ends=st.lists(st.tuples(CELLS, CELLS), max_size=6), movement=st.sampled_from(MOVEMENTS))
@@ -171,9 +178,7 @@ class Watching(RuleBasedStateMachine):
         paths = [path for path in paths if len(path)]
         names = [self.count + 1 + i for i in range(len(paths))]
         self.count += len(paths)
-        offsets = np.cumsum([0, *map(len, paths)])
-        cells = np.concatenate([np.empty((0, 2), np.int32), *paths])
-        self.world.watch_all("me", names, movement, cells, offsets)
+        watch(self.world, "me", names, movement, *paths)
         for name, path in zip(names, paths, strict=True):
             self.watched[name] = (movement, grid.flat_indices(path))
 

@@ -348,15 +348,10 @@ func _place() -> void:
 			var used: Rect2i = layer.get_used_rect()
 			cells = used if not cells.has_area() else cells.merge(used)
 	world.region = layout.to_inner_region(cells)
-	problem = ""
+	problem = WorldState.find_excess(world.region.size)
 	if not cells.has_area():
 		problem = "the map has no cells: paint tiles, or set region"
-	elif maxi(world.region.size.x, world.region.size.y) > WorldState.SIDE_LIMIT:
-		problem = (
-			"the map has %s cells, %d a side are the most: set a smaller region"
-			% [world.region.size, WorldState.SIDE_LIMIT]
-		)
-	else:
+	elif problem.is_empty():
 		_lay_obstacles()
 
 

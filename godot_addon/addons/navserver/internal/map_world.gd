@@ -294,11 +294,9 @@ func _take_region() -> void:
 func _find_problem(cells: Rect2i) -> String:
 	if not cells.has_area():
 		return _NO_CELLS
-	if maxi(cells.size.x, cells.size.y) > WorldState.SIDE_LIMIT:
-		return (
-			"the map has %s cells, %d a side are the most: set a smaller region"
-			% [cells.size, WorldState.SIDE_LIMIT]
-		)
+	var excess: String = WorldState.find_excess(cells.size)
+	if not excess.is_empty():
+		return excess
 	# TileMapLayers keep coordinates in 16 bits and wrap beyond them without a word.
 	# Such a tile would count within a region that does not have it.
 	if not Rect2i(-32768, -32768, 65536, 65536).encloses(_reader.reach):

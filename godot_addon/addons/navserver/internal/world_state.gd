@@ -66,6 +66,13 @@ func _init() -> void:
 	name = "godot-%d-%d" % [OS.get_process_id(), _made]
 
 
+## Returns why a map of so many cells is too large, with the remedy; nothing if it is not.
+static func find_excess(size: Vector2i) -> String:
+	if maxi(size.x, size.y) <= SIDE_LIMIT:
+		return ""
+	return "the map has %s cells, %d a side are the most: set a smaller region" % [size, SIDE_LIMIT]
+
+
 ## Returns what another thread may read while this one changes.
 func copy() -> WorldState:
 	var made: WorldState = WorldState.new()
