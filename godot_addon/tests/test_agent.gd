@@ -219,6 +219,102 @@ func test_a_policy_that_changes_on_the_way() -> void:
 	check(not walker.agent.get_current_navigation_result().cells.is_empty())
 
 
+## Whoever walks looks around only as often as something may happen; that must not show. Here a body
+## with two agents strays at random, and one of them has to look each time.
+func test_who_looks_around_now_and_then_walks_as_who_always_does() -> void:
+	var random: RandomNumberGenerator = RandomNumberGenerator.new()
+	random.seed = 7
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.set_physics_process(false)
+	var agents: Array[NavServerAgent2D] = [walker.agent, NavServerAgent2D.new()]
+	walker.add_child(agents[1])
+	var told: Array[PackedStringArray] = [PackedStringArray(), PackedStringArray()]
+	for who: int in 2:
+		_note(agents[who], told[who])
+	var looks: int = 0
+	for tick: int in 3000:
+		if tick % 150 == 0:
+			var target: Vector2 = _map.map_to_local(Vector2i(7, 1 + 2 * random.randi_range(0, 2)))
+			_set_at_random(agents, random, target + Vector2(random.randf() * 6.0, 0.0))
+			walker.position = _map.map_to_local(Vector2i(1, 1 + random.randi_range(0, 4)))
+			await wait_until(_have_answers.bind(agents))
+		agents[1].set("_calm_squared", 0.0)
+		var finished: bool = agents[0].is_navigation_finished()
+		check_equal(agents[1].is_navigation_finished(), finished)
+		agents[1].set("_calm_squared", 0.0)
+		var next: Vector2 = agents[0].get_next_path_position()
+		check_equal(agents[1].get_next_path_position(), next)
+		check_equal(
+			agents[1].get_current_navigation_path_index(),
+			agents[0].get_current_navigation_path_index()
+		)
+		check_equal(told[1], told[0])
+		looks += 1 if agents[0].get("_calm_squared") == 0.0 else 0
+		if not _have_answers(agents):
+			# Too far from the path: both have asked anew.
+			await wait_until(_have_answers.bind(agents))
+		var stray: Vector2 = Vector2.from_angle(random.randf() * TAU) * random.randf() * 1.5
+		walker.position = walker.position.move_toward(next, random.randf() * 3.0) + stray
+	check("target" in told[0] and "finished" in told[0] and "waypoint 3" in told[0])
+	check(looks < 3000)
+
+
+func _note(agent: NavServerAgent2D, told: PackedStringArray) -> void:
+	agent.path_changed.connect(func() -> void: told.append("path"))
+	agent.target_reached.connect(func() -> void: told.append("target"))
+	agent.navigation_finished.connect(func() -> void: told.append("finished"))
+	agent.waypoint_reached.connect(
+		func(details: Dictionary) -> void: told.append("waypoint %s" % details["index"])
+	)
+
+
+func _set_at_random(
+	agents: Array[NavServerAgent2D], random: RandomNumberGenerator, target: Vector2
+) -> void:
+	var near: float = random.randf_range(1.0, 12.0)
+	var most: float = [8.0, 20.0, 100.0, 0.0][random.randi_range(0, 3)]
+	for agent: NavServerAgent2D in agents:
+		agent.path_desired_distance = near
+		agent.target_desired_distance = near
+		agent.path_max_distance = most
+		agent.target_position = target
+
+
+func _have_answers(agents: Array[NavServerAgent2D]) -> bool:
+	return agents.all(func(agent: NavServerAgent2D) -> bool: return not agent.get("_pending"))
+
+
+## Agents remember with whom they ask; those that differ by now do not.
+func test_what_is_changed_between_two_targets_counts() -> void:
+	var walkers: Array[Walker] = [_walker(Vector2i(1, 1)), _walker(Vector2i(1, 5))]
+	for walker: Walker in walkers:
+		walker.agent.target_position = _map.map_to_local(Vector2i(4, 0))
+	await wait_until(func() -> bool: return _told.size() == 2)
+	check_equal(_told, ["path", "path"] as Array[String])
+	_told.clear()
+	# One asks with the other no more.
+	walkers[0].agent.allow_partial_path = false
+	for walker: Walker in walkers:
+		walker.agent.target_position = _map.map_to_local(Vector2i(4, 0))
+	await wait_until(func() -> bool: return _told.size() == 2)
+	check_equal(_told.count("path"), 1)
+	check(walkers[0].agent.get_current_navigation_path().is_empty())
+	var profile: NavServerProfile = NavServerProfile.new()
+	profile.class_costs = {0: 7.0}
+	walkers[1].agent.profile = profile
+	_told.clear()
+	for walker: Walker in walkers:
+		walker.agent.allow_partial_path = true
+		walker.agent.target_position = _map.map_to_local(Vector2i(7, 5))
+	await wait_until(func() -> bool: return _told.size() == 2)
+	var costs: PackedFloat64Array = []
+	for walker: Walker in walkers:
+		var result: NavServerPathResult = walker.agent.get_current_navigation_result()
+		costs.append(result.cost / result.path_length)
+	check_near(costs[0], 1.0, 1e-6)
+	check_near(costs[1], 7.0, 1e-6)
+
+
 func test_disabled_agents_and_agents_without_a_map() -> void:
 	expect_errors(1)
 	var walker: Walker = _walker(Vector2i(1, 1))

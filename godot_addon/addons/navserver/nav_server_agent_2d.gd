@@ -36,6 +36,8 @@ enum RepathPolicy {
 ## Internal: no part of what this class offers.
 const AgentBatch := preload("internal/agent_batch.gd")
 ## Internal: no part of what this class offers.
+const AgentKind := preload("internal/agent_kind.gd")
+## Internal: no part of what this class offers.
 const Avoider := preload("internal/avoider.gd")
 ## Internal: no part of what this class offers.
 const BatchRows := preload("internal/batch_rows.gd")
@@ -46,7 +48,7 @@ const MapFollower := preload("internal/map_follower.gd")
 ## Internal: no part of what this class offers.
 const PathDrawing := preload("internal/path_drawing.gd")
 ## Internal: no part of what this class offers.
-const PathWalk := preload("internal/path_walk.gd")
+const ReplyFacts := preload("internal/reply_facts.gd")
 ## Internal: no part of what this class offers.
 const RequestLog := preload("internal/request_log.gd")
 
@@ -64,6 +66,7 @@ const _CHASE_FRAMES: int = 4
 @export var profile: NavServerProfile = null:
 	set(value):
 		profile = value
+		_kind = null
 		_avoider.follow()
 ## A disabled agent asks for nothing. A target that it was given meanwhile is asked for once it is
 ## enabled.
@@ -75,18 +78,31 @@ const _CHASE_FRAMES: int = 4
 @export var repath_policy: RepathPolicy = RepathPolicy.WHEN_BROKEN:
 	set(value):
 		repath_policy = value
+		# Which forgets whom it asked with.
 		_follow_map(_follower.map if _follower.is_good() else null)
 		if _is_in_game and _wants_to_hear():
 			# Nobody watches the path that it has, or looked after it meanwhile.
 			_ask()
 ## Where the target is out of reach, walk to the cell nearest to it.
-@export var allow_partial_path: bool = true
+@export var allow_partial_path: bool = true:
+	set(value):
+		allow_partial_path = value
+		_kind = null
 ## How near a point of the path has to be to count as reached.
-@export var path_desired_distance: float = 4.0
+@export var path_desired_distance: float = 4.0:
+	set(value):
+		path_desired_distance = value
+		_calm_squared = 0.0
 ## How near the target has to be to count as reached.
-@export var target_desired_distance: float = 4.0
+@export var target_desired_distance: float = 4.0:
+	set(value):
+		target_desired_distance = value
+		_calm_squared = 0.0
 ## Farther from the path than this, a new one is asked for.
-@export var path_max_distance: float = 100.0
+@export var path_max_distance: float = 100.0:
+	set(value):
+		path_max_distance = value
+		_calm_squared = 0.0
 
 @export_group("Avoidance")
 ## Whether to keep off other agents on the map that avoid, and off the units of its crowds. Set
@@ -96,6 +112,7 @@ const _CHASE_FRAMES: int = 4
 @export var avoidance_enabled: bool = false:
 	set(value):
 		avoidance_enabled = value
+		_calm_squared = 0.0
 		_avoider.follow()
 ## Radius of the body, for others to avoid. It keeps others away, not walls: wide bodies have a
 ## [member NavServerProfile.size].
@@ -164,39 +181,60 @@ var target_position: Vector2 = Vector2.ZERO:
 var velocity: Vector2 = Vector2.ZERO:
 	set = set_velocity
 
-# What an order to many touches first, side by side in memory.
-var _is_in_game: bool = false
-# Whether the connection has it among those that have yet to ask.
-var _is_queued: bool = false
+# What an order to many touches is side by side in memory: first what setting the target does.
 var _has_target: bool = false
-# Whether it has a target that it could not ask for yet.
-var _is_late: bool = false
 # Whether the game asks, not an edit that broke the path.
 var _is_wish: bool = false
+# Whether it was told that the target was reached.
+var _is_target_told: bool = false
+# Where the body was when last looked at, and the square of how far it may be from there before
+# anything happens: to compare that is most of what an agent that walks does. And where it goes.
+var _calm_squared: float = 0.0
 # The physics frame in which the target was set last, and whether it was in the one before as well.
 var _target_frame: int = -_CHASE_FRAMES
 var _is_chasing: bool = false
 # Whether the target was set since the question left that is on its way.
 var _is_behind: bool = false
-var _has_complained: bool = false
+# Whether it has a target that it could not ask for yet.
+var _is_late: bool = false
+var _is_in_game: bool = false
 var _pending: bool = false
-var _watch: int = 0
+# Whether the connection has it among those that have yet to ask.
+var _is_queued: bool = false
 # Where it waits for an answer; null if it does not, or has yet to ask.
 var _batch: AgentBatch = null
-var _row: int = -1
 # Where whoever debugs the game keeps the question; null if nobody does.
 var _note: RequestLog.Note = null
+# The game's, once it was needed.
+var _connection: NavServerConnection = null
+# Then what asking does.
+var _watch: int = 0
+# Those that it asks with; null if it has not yet, or not in the same way.
+var _kind: AgentKind = null
+var _row: int = -1
+# What walks; null in the editor, outside the tree, and where the parent is something else.
+var _body: Node2D = null
 # The path that came last, still in the reply with those of others; null once it is unpacked. Many
 # come at once, and each is unpacked only when somebody asks for it.
 var _packed: BatchRows = null
 var _packed_row: int = -1
-# What walks; null in the editor, outside the tree, and where the parent is something else.
-var _body: Node2D = null
-# Null unless the path is drawn.
-var _drawing: PathDrawing = null
+# Then what walking does: the path in global coordinates, empty without one; which of its points is
+# walked to; and whether its end was reached, and told.
+var _calm_at: Vector2 = Vector2.ZERO
+var _next: Vector2 = Vector2.ZERO
+var _points: PackedVector2Array = PackedVector2Array()
+var _index: int = 0
+var _is_over: bool = false
+# The answer that the path came with; null with a path means that it is made of a row of a reply
+# when it is asked for.
+var _result: NavServerPathResult = null
+var _facts: ReplyFacts = null
+var _facts_row: int = -1
 var _avoider: Avoider = Avoider.new(self)
 var _follower: MapFollower = MapFollower.new(_on_map_changed)
-var _walk: PathWalk = PathWalk.new(self, _avoider)
+# Null unless the path is drawn.
+var _drawing: PathDrawing = null
+var _has_complained: bool = false
 
 
 func _enter_tree() -> void:
@@ -217,6 +255,8 @@ func _exit_tree() -> void:
 	_drawing = null
 	_is_in_game = false
 	_follow_map(null)
+	_calm_squared = 0.0
+	_connection = null
 	_body = null
 
 
@@ -250,7 +290,8 @@ func set_target_position(position: Vector2) -> void:
 	target_position = position
 	_has_target = true
 	_is_wish = true
-	_walk.is_target_told = false
+	_is_target_told = false
+	_calm_squared = 0.0
 	var frame: int = Engine.get_physics_frames()
 	if frame != _target_frame:
 		_is_chasing = frame - _target_frame <= _CHASE_FRAMES
@@ -283,8 +324,10 @@ func stop() -> void:
 	_drop_question()
 	_has_target = false
 	_is_late = false
+	_calm_squared = 0.0
 	_packed = null
-	_walk.clear()
+	_points = PackedVector2Array()
+	_result = null
 	_redraw()
 
 
@@ -292,30 +335,28 @@ func stop() -> void:
 ## agent's own position while a path is on its way, and when there is none. (Who sets the target in
 ## each frame, and so is always on the way to a newer one, goes on by the path there is.)
 func get_next_path_position() -> Vector2:
-	if _packed != null:
-		_unpack()
-	var here: Vector2 = _get_position()
-	if _pending and not _is_chasing or _walk.points.is_empty() or _walk.is_over:
+	var here: Vector2 = Vector2.ZERO if _body == null else _body.global_position
+	if here.distance_squared_to(_calm_at) < _calm_squared:
+		return _next
+	if not _advance(here):
 		return here
-	_walk.advance(here)
-	if _walk.is_over or _walk.points.is_empty():
-		return here
-	if not _pending and _walk.is_left(here):
+	if not _pending and _is_left(here):
 		_is_chasing = false
 		_ask()
 		return here
-	return _walk.points[_walk.index]
+	return _next
 
 
 ## Tells whether there is nothing more to walk. False while a path is on its way.
 func is_navigation_finished() -> bool:
 	if _pending:
 		return false
-	if _packed != null:
-		_unpack()
-	if not _walk.is_over and not _walk.points.is_empty():
-		_walk.advance(_get_position())
-	return _walk.is_over or _walk.points.is_empty()
+	if _packed == null and (_is_over or _points.is_empty()):
+		return true
+	var here: Vector2 = Vector2.ZERO if _body == null else _body.global_position
+	if here.distance_squared_to(_calm_at) < _calm_squared:
+		return false
+	return not _advance(here) and not _pending
 
 
 ## Tells whether the target is within [member target_desired_distance].
@@ -325,10 +366,10 @@ func is_target_reached() -> bool:
 
 ## Tells whether the path leads to the target.
 func is_target_reachable() -> bool:
-	return (
-		not get_current_navigation_path().is_empty()
-		and _walk.status == NavServerPathResult.Status.FOUND
-	)
+	if get_current_navigation_path().is_empty():
+		return false
+	var status: int = _facts.statuses[_facts_row] if _result == null else _result.status
+	return status == NavServerPathResult.Status.FOUND
 
 
 ## Returns the distance to the target.
@@ -346,7 +387,7 @@ func get_final_position() -> Vector2:
 func get_current_navigation_path() -> PackedVector2Array:
 	if _packed != null:
 		_unpack()
-	return _walk.points
+	return _points
 
 
 ## Returns the length of the path in global coordinates, from its first point to its last.
@@ -382,14 +423,88 @@ func get_avoidance_mask_value(mask_number: int) -> bool:
 func get_current_navigation_path_index() -> int:
 	if _packed != null:
 		_unpack()
-	return _walk.index
+	return _index
 
 
 ## Returns the answer that the path came with; null without one.
 func get_current_navigation_result() -> NavServerPathResult:
 	if _packed != null:
 		_unpack()
-	return _walk.get_result(_follower.map if _follower.is_good() else null)
+	if _result == null and not _points.is_empty():
+		_result = _facts.make_result(_facts_row)
+		_result.path = _points
+		if _follower.is_good():
+			_result.localize(Transform2D.IDENTITY, _follower.map.global_to_map)
+	return _result
+
+
+## Passes what the body has reached, and tells whether it is to walk on to [member _next].
+func _advance(here: Vector2) -> bool:
+	_calm_squared = 0.0
+	if _packed != null:
+		_unpack()
+	if _pending and not _is_chasing or _points.is_empty() or _is_over:
+		return false
+	if not _is_target_told and here.distance_to(target_position) <= target_desired_distance:
+		_is_target_told = true
+		target_reached.emit()
+		_finish()
+		return false
+	while here.distance_to(_points[_index]) <= path_desired_distance or _is_point_passed(here):
+		waypoint_reached.emit({"position": _points[_index], "index": _index})
+		if _pending and not _is_chasing or _points.is_empty():
+			# Who was told has set another target, or stopped the agent.
+			return false
+		if _index == _points.size() - 1:
+			_finish()
+			return false
+		_index += 1
+	_next = _points[_index]
+	_look_around(here)
+	return true
+
+
+## Notes how far the body can go from where it is before there is anything to do or to tell.
+func _look_around(here: Vector2) -> void:
+	# Who goes around others passes points that it never comes near to.
+	if avoidance_enabled:
+		return
+	var calm: float = here.distance_to(_next) - path_desired_distance
+	if not _is_target_told:
+		calm = minf(calm, here.distance_to(target_position) - target_desired_distance)
+	if _index > 0 and path_max_distance > 0.0:
+		calm = minf(calm, path_max_distance - _get_distance_from_path(here))
+	# Vectors have 32 bits a number.
+	calm -= 0.01
+	if calm > 0.0:
+		_calm_at = here
+		_calm_squared = calm * calm
+
+
+## Who goes around others may have to leave a point of the path aside, as one where somebody stands.
+func _is_point_passed(here: Vector2) -> bool:
+	if not avoidance_enabled or _index >= _points.size() - 1:
+		return false
+	var next: Vector2 = _points[_index + 1]
+	var is_beyond: bool = here.distance_squared_to(next) < _points[_index].distance_squared_to(next)
+	return is_beyond and _avoider.sees(here, next)
+
+
+## Tells whether the body is farther from the path than it may be.
+func _is_left(here: Vector2) -> bool:
+	var most: float = path_max_distance
+	return _index > 0 and most > 0.0 and _get_distance_from_path(here) > most
+
+
+func _get_distance_from_path(here: Vector2) -> float:
+	var start: Vector2 = _points[_index - 1]
+	return here.distance_to(Geometry2D.get_closest_point_to_segment(here, start, _points[_index]))
+
+
+func _finish() -> void:
+	if not _is_over:
+		_is_over = true
+		navigation_finished.emit()
 
 
 func _get_position() -> Vector2:
@@ -432,15 +547,17 @@ func _ask() -> void:
 		_batch.take_back(_row)
 		_batch = null
 	_pending = true
+	_calm_squared = 0.0
 	if _note != null:
 		_end_note(NavServerPathResult.Status.SUPERSEDED)
-	var connection: NavServerConnection = NavServer.get_connection()
-	# All else has its turn in ask(), which goes on until later frames if many want to.
+	# Many may do this in one frame, so it calls as little as it can; all else has its turn in ask().
+	if _connection == null:
+		_connection = NavServer.get_connection()
 	if not _is_queued:
 		_is_queued = true
-		connection.add_agent(self)
-	if connection.is_measured:
-		_note = connection.note_question(self, _get_position(), target_position)
+		_connection.asking.append(self)
+	if _connection.is_measured:
+		_note = _connection.note_question(self, _get_position(), target_position)
 
 
 ## Joins the agents that ask in this frame; the connection calls it when it is this agent's turn.
@@ -455,27 +572,23 @@ func ask(connection: NavServerConnection) -> bool:
 			_end_note(NavServerPathResult.Status.CANCELLED)
 		return true
 	if _watch != 0:
-		connection.unwatch(_watch)
+		connection.ended_watches.append(_watch)
 		_watch = 0
-	var batch: AgentBatch = connection.last_batch
-	if (
-		batch == null
-		or batch.map != _follower.map
-		or batch.profile != profile
-		or batch.allow_partial != allow_partial_path
-		or batch.watch != (repath_policy == RepathPolicy.WHEN_BROKEN)
-	):
+	var batch: AgentBatch = null if _kind == null else _kind.batch
+	if batch == null:
 		batch = _find_batch(connection)
 		if batch == null:
 			_is_queued = _pending
 			return not _pending
+		_kind = batch.kind
 	_is_queued = false
 	_batch = batch
-	_row = batch.numbers.size()
-	batch.agents.append(self)
-	batch.from.append(Vector2.ZERO if _body == null else _body.global_position)
-	batch.to.append(target_position)
-	batch.numbers.append(get_instance_id())
+	var agents: Array[Node] = batch.agents
+	_row = agents.size()
+	agents.append(self)
+	var ends: PackedVector2Array = batch.ends
+	ends.append(Vector2.ZERO if _body == null else _body.global_position)
+	ends.append(target_position)
 	return true
 
 
@@ -495,9 +608,8 @@ func _find_batch(connection: NavServerConnection) -> AgentBatch:
 	_has_complained = false
 	if not _follower.map.is_read():
 		return null
-	return connection.get_batch(
-		_follower.map, profile, allow_partial_path, repath_policy == RepathPolicy.WHEN_BROKEN
-	)
+	var watch: bool = repath_policy == RepathPolicy.WHEN_BROKEN
+	return connection.get_batch(_follower.map, profile, allow_partial_path, watch, _kind)
 
 
 ## Asks once more, since nobody will answer what was asked; for the connection.
@@ -506,8 +618,9 @@ func ask_again() -> void:
 	_is_behind = false
 	_watch = 0
 	_pending = true
+	_calm_squared = 0.0
 	_is_queued = true
-	NavServer.get_connection().add_agent(self)
+	NavServer.get_connection().asking.append(self)
 
 
 ## Takes an answer; for the batch that it asked in.
@@ -515,9 +628,11 @@ func take_answer(result: NavServerPathResult, watch_number: int) -> void:
 	_batch = null
 	_watch = watch_number
 	_pending = false
+	_calm_squared = 0.0
 	_packed = null
-	_walk.take_result(result)
+	_result = result
 	if result.has_path():
+		_begin(result.path)
 		if _note != null:
 			_end_note(result.status)
 		if _is_behind:
@@ -532,10 +647,11 @@ func take_path(rows: BatchRows, row: int, watch_number: int) -> void:
 	_batch = null
 	_watch = watch_number
 	_pending = false
+	_calm_squared = 0.0
 	_packed = rows
 	_packed_row = row
 	if _note != null:
-		_end_note(rows.statuses[row] as NavServerPathResult.Status)
+		_end_note(rows.facts.statuses[row] as NavServerPathResult.Status)
 	if _is_behind:
 		_ask()
 	path_changed.emit()
@@ -553,13 +669,23 @@ func take_break() -> void:
 func _wants_to_hear() -> bool:
 	if repath_policy == RepathPolicy.NEVER:
 		return false
-	return _packed != null or not _walk.points.is_empty() and not _walk.is_over
+	return _packed != null or not _points.is_empty() and not _is_over
 
 
 func _unpack() -> void:
-	_walk.take_row(_packed, _packed_row)
+	_facts = _packed.facts
+	_facts_row = _packed_row
+	_result = null
+	_begin(_packed.get_path_of(_packed_row))
 	# The reply is large and may go.
 	_packed = null
+
+
+func _begin(path: PackedVector2Array) -> void:
+	_points = path
+	_is_over = false
+	# The first point is the centre of the cell where the body stands already.
+	_index = mini(1, path.size() - 1)
 
 
 func _follow_debug() -> void:
@@ -576,6 +702,7 @@ func _redraw() -> void:
 
 
 func _follow_map(found: NavServerMap2D) -> void:
+	_kind = null
 	_follower.follow(found, repath_policy == RepathPolicy.WHEN_CHANGED)
 
 
@@ -600,8 +727,9 @@ func _drop_question() -> void:
 
 func _fail(status: NavServerPathResult.Status, reason: String) -> void:
 	_pending = false
+	_calm_squared = 0.0
 	_packed = null
-	_walk.drop_points()
+	_points = PackedVector2Array()
 	if _note != null:
 		_end_note(status, reason)
 	if _is_behind:

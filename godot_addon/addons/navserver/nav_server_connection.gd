@@ -29,6 +29,8 @@ enum State {
 ## Internal: no part of what this class offers.
 const AgentBatch := preload("internal/agent_batch.gd")
 ## Internal: no part of what this class offers.
+const AgentKind := preload("internal/agent_kind.gd")
+## Internal: no part of what this class offers.
 const Backend := preload("internal/backend.gd")
 ## Internal: no part of what this class offers.
 const FallbackBackend := preload("internal/fallback_backend.gd")
@@ -58,15 +60,20 @@ const _PATIENCE_MSEC: int = 3000
 # A game starts a sidecar of its own if that of the editor stays away so long.
 const _OWN_START_MSEC: int = 4000
 const _NEVER: int = 1 << 62
-# At most so much of a frame goes to answers and to the questions of agents, in its physics steps
-# and its process step together; it may take more for one of them. However long answers took, some
-# agents ask; so long it takes an agent to say that it wants to; and answers get a part only, since
-# who is told unpacks its path in the same frame.
-const _SHARE_USEC: int = 750
-const _LEAST_SHARE_USEC: int = 200
-const _WISH_USEC: int = 2
-const _WAITING_USEC: int = 1
-const _ANSWERS_PART: float = 0.5
+# A frame may be so much longer than usual, for answers and for the questions of agents. These get
+# as much more as the frame's other scripts take less, up to a bound, and so much in any case.
+const _SHARE_USEC: int = 900
+const _MOST_SHARE_USEC: int = 2000
+const _LEAST_SHARE_USEC: int = 400
+# Answers get so much, since who is told unpacks its path in the same frame, which takes twice as
+# long.
+const _ANSWERS_USEC: int = 350
+# To send what was asked takes so long, however little it is. So agents that wait ask many at once,
+# in turn with answers.
+const _SENDING_USEC: int = 250
+# What is usual is the mean of about so many frames; one that is longer by far counts as less long.
+const _USUAL_FRAMES: float = 16.0
+const _USUAL_JUMP_USEC: float = 1600.0
 # At most so much of a frame goes to reading maps; one layer may take more.
 const _READING_USEC: int = 1000
 const _LOCKSTEP_USEC: int = 10_000_000
@@ -98,8 +105,13 @@ var is_measured: bool = false:
 var is_frame_full: bool = false
 ## Whether somebody waits for answers in this very moment; for [NavServerMap2D].
 var is_awaited: bool = false
-## The batch of this frame that was asked for last; for [NavServerAgent2D].
-var last_batch: AgentBatch = null
+## Agents that have yet to ask, in order; for [NavServerAgent2D], which puts itself at the end. When
+## its turn comes it may have been freed, or want nothing any more. Of nodes, since to append to an
+## array of scripts takes five times as long, and many do in one frame.
+var asking: Array[Node] = []
+## Watches that their agents have no use for any more, told at the end of the frame; for
+## [NavServerAgent2D].
+var ended_watches: PackedInt32Array = PackedInt32Array()
 
 var _fallback: FallbackBackend = FallbackBackend.new()
 var _link: SidecarLink = SidecarLink.new()
@@ -107,15 +119,21 @@ var _link: SidecarLink = SidecarLink.new()
 var _backend: Backend = null
 var _patience_ends: int = 0
 var _own_start_at: int = _NEVER
-# Jobs that leave at the end of the frame, and agents that have yet to make theirs; in order.
+# Jobs that leave at the end of the frame.
 var _waiting: Dictionary[PathJob, bool] = {}
-var _asking: Array[NavServerAgent2D] = []
 var _batches: Array[AgentBatch] = []
 var _mover_tables: Dictionary[MoverTable, bool] = {}
-# What is left of this frame's share, and the frame.
-var _share_usec: int = _SHARE_USEC
-var _share_frame: int = -1
+# The frame that is under way, when it began, and how much of it went to what is done here.
+var _frame: int = -1
+var _frame_began_usec: int = 0
+var _own_usec: int = 0
+# How much of it may still go to answers.
+var _answers_usec: int = _ANSWERS_USEC
+# How long all other scripts of a frame take, usually.
+var _usual_usec: float = 0.0
+# Whether agents have asked in this frame, and whether it is their turn, before answers.
 var _has_asked: bool = false
+var _is_turn_to_ask: bool = false
 # Until when maps are read in a frame, and the frame.
 var _reading_ends: int = 0
 var _reading_frame: int = -1
@@ -154,7 +172,8 @@ func _exit_tree() -> void:
 
 
 func _process(_delta: float) -> void:
-	_end_frame()
+	_let_agents_ask()
+	_end_step()
 	# After what else this frame has put off.
 	_let_threads_work.call_deferred()
 
@@ -162,7 +181,7 @@ func _process(_delta: float) -> void:
 func _physics_process(delta: float) -> void:
 	for table: MoverTable in _mover_tables.keys():
 		table.advance(delta)
-	_end_frame()
+	_end_step()
 
 
 ## Starts a sidecar, unless there is one; nothing waits for it.
@@ -188,7 +207,7 @@ func follow_connection_file(path: String) -> void:
 
 ## Returns how many paths were asked for and have not left for whoever finds them.
 func get_waiting_count() -> int:
-	return _waiting.size() + _asking.size()
+	return _waiting.size() + asking.size()
 
 
 ## Returns the names of what whoever finds the paths now can do.
@@ -199,10 +218,11 @@ func get_capabilities() -> PackedStringArray:
 ## Takes in what has arrived; the tree's frames call it.
 func poll(is_waiting: bool = false) -> void:
 	var began: int = Time.get_ticks_usec()
-	var share: int = _share_usec - floori(_SHARE_USEC * (1.0 - _ANSWERS_PART))
-	_link.poll(began + share, is_waiting)
-	_fallback.poll(began + share)
-	_share_usec -= Time.get_ticks_usec() - began
+	_link.poll(began + _answers_usec, is_waiting)
+	_fallback.poll(began + _answers_usec)
+	var took: int = Time.get_ticks_usec() - began
+	_answers_usec -= took
+	_own_usec += took
 	var now: int = Time.get_ticks_msec()
 	if _backend == null and now > _patience_ends:
 		_switch_to(_fallback)
@@ -277,13 +297,6 @@ func add_job(job: PathJob) -> void:
 	_waiting[job] = true
 
 
-## Lets an agent ask at the end of this frame, or of a later one if many want to. When its turn
-## comes it may have been freed, or want nothing any more.
-func add_agent(agent: NavServerAgent2D) -> void:
-	_asking.append(agent)
-	_share_usec -= _WISH_USEC
-
-
 ## Returns where the answer to a question between global positions is to be noted; null unless
 ## [member is_measured].
 func note_question(node: Node, from: Vector2, to: Vector2) -> RequestLog.Note:
@@ -302,16 +315,19 @@ func get_reading_deadline() -> int:
 
 
 ## Returns the batch of this frame that an agent's question belongs to; for [NavServerAgent2D].
+## [param kind] are those that it asked with before, if it still asks like them, or null.
 func get_batch(
-	map: NavServerMap2D, profile: NavServerProfile, allow_partial: bool, watch: bool
+	map: NavServerMap2D,
+	profile: NavServerProfile,
+	allow_partial: bool,
+	watch: bool,
+	kind: AgentKind
 ) -> AgentBatch:
 	for batch: AgentBatch in _batches:
 		if batch.is_for(map, profile, allow_partial, watch):
-			last_batch = batch
 			return batch
-	last_batch = AgentBatch.new(map, profile, allow_partial, watch)
-	_batches.append(last_batch)
-	return last_batch
+	_batches.append(AgentBatch.new(map, profile, allow_partial, watch, kind))
+	return _batches[-1]
 
 
 ## Tells that an agent waits no longer for a row of a batch.
@@ -424,17 +440,33 @@ func _begin_physics_frame() -> void:
 ## Begins one of a frame's physics steps, or its process step.
 func _begin_step() -> void:
 	var frame: int = Engine.get_process_frames()
-	if frame != _share_frame:
-		_share_frame = frame
-		# Who waits for its turn costs less than who walks.
-		_share_usec = _SHARE_USEC + _asking.size() * _WAITING_USEC
+	if frame != _frame:
+		_frame = frame
+		_frame_began_usec = Time.get_ticks_usec()
+		_own_usec = 0
+		_is_turn_to_ask = not asking.is_empty() and not _has_asked
 		_has_asked = false
+		_answers_usec = 0 if _is_turn_to_ask else _ANSWERS_USEC
 		is_frame_full = false
 		_link.hold()
 	poll()
 
 
-func _end_frame() -> void:
+## Lets agents ask if there is time for many in this frame, whose other scripts have had their turn,
+## or if it is theirs.
+func _let_agents_ask() -> void:
+	var now: int = Time.get_ticks_usec()
+	var more: float = now - _frame_began_usec - _own_usec - _usual_usec
+	if not asking.is_empty() and _backend != null:
+		var share: int = clampi(floori(_SHARE_USEC - more), _LEAST_SHARE_USEC, _MOST_SHARE_USEC)
+		var left: int = share - _own_usec
+		if _is_turn_to_ask or left > 0.5 * _SHARE_USEC:
+			_has_asked = true
+			_take_questions(now + maxi(left - _SENDING_USEC, _LEAST_SHARE_USEC))
+	_usual_usec += clampf(more, -_USUAL_JUMP_USEC, _USUAL_JUMP_USEC) / _USUAL_FRAMES
+
+
+func _end_step() -> void:
 	_flush()
 	if lockstep:
 		_poll_until(_is_idle, Time.get_ticks_usec() + _LOCKSTEP_USEC)
@@ -450,45 +482,42 @@ func _let_threads_work() -> void:
 func _flush() -> void:
 	if _backend == null:
 		return
-	# A few agents a message would cost more than they are worth.
-	if not _asking.is_empty():
-		var began: int = Time.get_ticks_usec()
-		var share: int = _share_usec if _has_asked else maxi(_share_usec, _LEAST_SHARE_USEC)
-		if share > 0:
-			_has_asked = true
-			_take_questions(began + share)
-			_share_usec -= Time.get_ticks_usec() - began
 	if not _waiting.is_empty():
 		_take_jobs()
+	if not ended_watches.is_empty():
+		_backend.unwatch_all(ended_watches)
+		ended_watches.clear()
 	_backend.flush()
 	_link.flush()
 
 
 ## Lets agents ask until the deadline; those whose map is still being read keep their turn.
 func _take_questions(deadline_usec: int) -> void:
-	var asking: Array[NavServerAgent2D] = _asking
+	var waiting: Array[Node] = asking
 	var count: int = 0
 	# Who is told why it cannot ask may want to ask anew.
-	_asking = []
-	for agent: NavServerAgent2D in asking:
+	asking = []
+	for node: Node in waiting:
 		count += 1
 		# One that was told may have freed another.
-		if is_instance_valid(agent) and not agent.ask(self):
-			_asking.append(agent)
-		if Time.get_ticks_usec() > deadline_usec:
+		if is_instance_valid(node):
+			var agent: NavServerAgent2D = node
+			if not agent.ask(self):
+				asking.append(agent)
+		if count & 3 == 0 and Time.get_ticks_usec() > deadline_usec:
 			break
-	_asking.append_array(asking.slice(count))
+	asking.append_array(waiting.slice(count))
 	var batches: Array[AgentBatch] = _batches
 	_batches = []
-	last_batch = null
 	for batch: AgentBatch in batches:
+		batch.close()
 		if is_instance_valid(batch.map):
 			batch.map.settle_batch(batch)
 			_backend.find_batch(batch)
 			continue
 		# Who was told before has freed it; the agents look for another.
-		for waiting: NavServerAgent2D in batch.get_waiting():
-			waiting.ask_again()
+		for agent: NavServerAgent2D in batch.get_waiting():
+			agent.ask_again()
 
 
 func _take_jobs() -> void:
@@ -506,9 +535,10 @@ func _poll_until(condition: Callable, deadline_usec: int) -> void:
 	is_awaited = true
 	while not condition.call() and Time.get_ticks_usec() < deadline_usec:
 		# Whoever waits has nothing better to do with the frame.
-		_share_usec = _SHARE_USEC
-		_has_asked = false
+		_answers_usec = _SHARE_USEC
 		poll(true)
+		if not asking.is_empty() and _backend != null:
+			_take_questions(Time.get_ticks_usec() + _SHARE_USEC)
 		_flush()
 		_fallback.begin_work(true)
 		# Leaves the processor to whoever is to answer.
@@ -517,7 +547,7 @@ func _poll_until(condition: Callable, deadline_usec: int) -> void:
 
 
 func _is_idle() -> bool:
-	return _waiting.is_empty() and _asking.is_empty() and _link.is_idle() and _fallback.is_idle()
+	return _waiting.is_empty() and asking.is_empty() and _link.is_idle() and _fallback.is_idle()
 
 
 func _switch_to(backend: Backend) -> void:
@@ -527,6 +557,8 @@ func _switch_to(backend: Backend) -> void:
 		for agent: NavServerAgent2D in _backend.take_unanswered_agents():
 			agent.ask_again()
 	_backend = backend
+	# The numbers of the other's watches.
+	ended_watches.clear()
 	backend_changed.emit()
 
 

@@ -3,6 +3,7 @@ extends RefCounted
 ##
 ## Agents are many and alike, so they share what a [code]path_job.gd[/code] holds for one path.
 
+const AgentKind := preload("agent_kind.gd")
 const WorldState := preload("world_state.gd")
 
 ## The map that is asked.
@@ -13,6 +14,8 @@ var profile: NavServerProfile
 var allow_partial: bool
 ## Whether to tell agents when their paths break.
 var watch: bool
+## Those who ask; null once the rows are complete.
+var kind: AgentKind
 ## The world, once the rows are complete.
 var world: WorldState = null
 ## Name of the profile in the world.
@@ -23,30 +26,36 @@ var size: int = 1
 var starts: PackedInt32Array = PackedInt32Array()
 ## As [member starts].
 var goals: PackedInt32Array = PackedInt32Array()
-## Names the agents, so that a newer row of one takes the place of an older.
+## Names the agents, so that a newer row of one takes the place of an older; once the rows are
+## complete.
 var numbers: PackedInt64Array = PackedInt64Array()
 ## From the map's coordinates to global ones.
 var to_global: Transform2D = Transform2D.IDENTITY
-## Who waits for each row; null once it is answered or taken back.
-var agents: Array[NavServerAgent2D] = []
-## Where each row's body stands, in global coordinates.
-var from: PackedVector2Array = PackedVector2Array()
-## Where it wants to go, in global coordinates.
-var to: PackedVector2Array = PackedVector2Array()
+## Who waits for each row, a NavServerAgent2D; null once it is answered or taken back. Of nodes,
+## since to append to an array of scripts takes five times as long.
+var agents: Array[Node] = []
+## Where each row's body stands and where it wants to go, in global coordinates; two for each row.
+var ends: PackedVector2Array = PackedVector2Array()
 ## What the backend calls the batch; -1 as long as it has none.
 var id: int = -1
 
 var _to_cell: Callable = Callable()
 
 
-## Begins a batch without rows.
+## Begins a batch without rows for agents of a kind, or of a new one if that is null.
 func _init(
-	the_map: NavServerMap2D, the_profile: NavServerProfile, may_be_partial: bool, is_watched: bool
+	the_map: NavServerMap2D,
+	the_profile: NavServerProfile,
+	may_be_partial: bool,
+	is_watched: bool,
+	the_kind: AgentKind
 ) -> void:
 	map = the_map
 	profile = the_profile
 	allow_partial = may_be_partial
 	watch = is_watched
+	kind = AgentKind.new() if the_kind == null else the_kind
+	kind.batch = self
 
 
 ## Tells whether such a path belongs here.
@@ -68,7 +77,15 @@ func get_count() -> int:
 
 ## Returns the agents that still wait.
 func get_waiting() -> Array[NavServerAgent2D]:
-	return agents.filter(func(agent: NavServerAgent2D) -> bool: return agent != null)
+	var waiting: Array[NavServerAgent2D] = []
+	waiting.assign(agents.filter(func(agent: Node) -> bool: return agent != null))
+	return waiting
+
+
+## Takes no more rows.
+func close() -> void:
+	kind.batch = null
+	kind = null
 
 
 ## Turns the rows into cells: [param to_cells] goes from global coordinates to cells, whose centres
@@ -81,8 +98,13 @@ func settle(
 	_to_cell = to_cell
 	if profile != null:
 		size = profile.size
-	starts = _cells_of(to_cells * from, NavServerPathResult.Status.START_BLOCKED)
-	goals = _cells_of(to_cells * to, NavServerPathResult.Status.GOAL_BLOCKED)
+	numbers.resize(agents.size())
+	for row: int in agents.size():
+		# Nobody minds if the rows that were taken back by now end each other.
+		numbers[row] = -1 if agents[row] == null else agents[row].get_instance_id()
+	var points: PackedVector2Array = to_cells * ends
+	starts = _cells_of(points, 0, NavServerPathResult.Status.START_BLOCKED)
+	goals = _cells_of(points, 1, NavServerPathResult.Status.GOAL_BLOCKED)
 
 
 ## Takes a row back; its agent hears no more of it.
@@ -120,28 +142,31 @@ func answer_without_path(row: int, status: NavServerPathResult.Status, reason: S
 ## Answers what has no answer yet.
 func answer_rest(status: NavServerPathResult.Status, reason: String = "") -> void:
 	for row: int in agents.size():
-		answer_without_path(row, status, reason)
+		# Mostly nobody is left.
+		if agents[row] != null:
+			answer_without_path(row, status, reason)
 
 
-## Returns the cells of a point of each row; a row whose point lies off the map is answered.
+## Returns the cells of every second point, from the first on; a row whose point lies off the map is
+## answered.
 func _cells_of(
-	points: PackedVector2Array, status_outside: NavServerPathResult.Status
+	points: PackedVector2Array, first: int, status_outside: NavServerPathResult.Status
 ) -> PackedInt32Array:
 	var cells: PackedInt32Array = PackedInt32Array()
-	cells.resize(2 * points.size())
+	cells.resize(points.size())
 	var last: Vector2 = Vector2.INF
 	var cell: Vector2i = Vector2i.ZERO
 	var is_inside: bool = false
-	for index: int in points.size():
+	for index: int in range(0, points.size(), 2):
 		# An order sends many to one place.
-		if points[index] != last:
-			last = points[index]
+		if points[index + first] != last:
+			last = points[index + first]
 			# As TileLayout.cell_at does it, for bodies on the border of two cells as well.
 			# Not number by number: those are of 64 bits, and their lower 32 would name another cell.
 			cell = Vector2i((last + Vector2(0.5, 0.5)).floor())
 			is_inside = world.region.has_point(cell)
-		cells[2 * index] = cell.x
-		cells[2 * index + 1] = cell.y
+		cells[index] = cell.x
+		cells[index + 1] = cell.y
 		if not is_inside:
-			answer_without_path(index, status_outside)
+			answer_without_path(index >> 1, status_outside)
 	return cells

@@ -78,6 +78,13 @@ func unwatch(number: int) -> void:
 	_watchers.erase(number)
 
 
+## Watches many paths no longer.
+func unwatch_all(numbers: PackedInt32Array) -> void:
+	for number: int in numbers:
+		# Which have no sign, in either kind of array.
+		unwatch(number & 0xffff_ffff)
+
+
 ## Hands on what has arrived, until [param deadline_usec] of [Time]; the rest keeps for later.
 func poll(_deadline_usec: int) -> void:
 	pass

@@ -223,6 +223,13 @@ func unwatch(number: int) -> void:
 		_unwatched.append(number)
 
 
+func unwatch_all(numbers: PackedInt32Array) -> void:
+	# Many at once, so this calls as little as it can.
+	for number: int in numbers:
+		if _watchers.erase(number & 0xffff_ffff):
+			_unwatched.append(number)
+
+
 func take_unanswered() -> Array[PathJob]:
 	var jobs: Array[PathJob] = _places.keys()
 	for preparation: WorldPreparation in _worlds.get_preparations():
