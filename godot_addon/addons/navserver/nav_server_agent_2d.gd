@@ -187,8 +187,8 @@ var _has_target: bool = false
 var _is_wish: bool = false
 # Whether it was told that the target was reached.
 var _is_target_told: bool = false
-# Where the body was when last looked at, and the square of how far it may be from there before
-# anything happens: to compare that is most of what an agent that walks does. And where it goes.
+# The square of how far the body may be from where it was looked at last before anything happens: to
+# compare that is most of what an agent does that walks.
 var _calm_squared: float = 0.0
 # The physics frame in which the target was set last, and whether it was in the one before as well.
 var _target_frame: int = -_CHASE_FRAMES
@@ -218,8 +218,9 @@ var _body: Node2D = null
 # come at once, and each is unpacked only when somebody asks for it.
 var _packed: BatchRows = null
 var _packed_row: int = -1
-# Then what walking does: the path in global coordinates, empty without one; which of its points is
-# walked to; and whether its end was reached, and told.
+# Then what walking does: where the body was looked at last, and where it goes; the path in global
+# coordinates, empty without one; which of its points is walked to; and whether its end was reached,
+# and told.
 var _calm_at: Vector2 = Vector2.ZERO
 var _next: Vector2 = Vector2.ZERO
 var _points: PackedVector2Array = PackedVector2Array()
