@@ -46,7 +46,9 @@ _HEARTBEAT_MS, _HEARTBEAT_TIMEOUT_MS = 2000, 10_000
 # Messages that ZeroMQ holds for one client: enough for bursts of small ones, and not too many
 # large ones for a client that does not read.
 _HIGH_WATER = 64
-_RECEIVE_HIGH_WATER = 1000
+# What clients send is taken in without a limit: ZeroMQ ends the whole process where one dies whose
+# messages it had stopped to read, by the next heartbeat (4.3.5, an assertion in its engine).
+_RECEIVE_HIGH_WATER = 0
 # Clients that connect in the same moment: those beyond try again a second later.
 _BACKLOG = 1024
 # What one turn of the loop spends at most before it looks at everything else.

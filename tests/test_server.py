@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -215,6 +216,33 @@ def test_a_client_that_does_not_read_is_cut_and_nobody_else_is(
         (ended,) = running.logged("session_ended")
         assert (ended["session"], ended["cause"]) == ("deaf", "not_reading")
         assert other.ask(find_path("w", (0, 0), (9, 9))).found
+
+
+def test_a_client_that_dies_while_much_of_it_is_unread_ends_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("navserver.server._HEARTBEAT_MS", 50)
+    busy = threading.Event()
+    receive = Server._receive
+
+    def receive_late(server: Server, now: float, most: int) -> None:
+        if busy.is_set():
+            # Several heartbeats, with the client there and without.
+            time.sleep(1.0)
+            busy.clear()
+        receive(server, now, most)
+
+    monkeypatch.setattr(Server, "_receive", receive_late)
+    with serving(workers=1) as running, running.client() as other:
+        with raw_dealer(running.info.port, running.info.token, SNDHWM=0) as dealer:
+            dealer.send_multipart(encode_request("hello", 1, {"session": "raw", "protocol": 1}))
+            dealer.recv_multipart()
+            busy.set()
+            for number in range(2, 5000):
+                dealer.send_multipart(encode_request("ping", number, {}))
+            time.sleep(0.3)
+        assert busy.is_set()
+        assert other.ask(ping()) > 0.0
 
 
 def test_a_session_ends_some_time_after_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
