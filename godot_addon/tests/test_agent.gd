@@ -315,6 +315,98 @@ func test_what_is_changed_between_two_targets_counts() -> void:
 	check_near(costs[1], 7.0, 1e-6)
 
 
+func test_who_is_told_may_ask_where_the_agent_stands() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	var indices: Array[int] = []
+	walker.agent.waypoint_reached.connect(
+		func(details: Dictionary) -> void:
+			check(not walker.agent.is_navigation_finished())
+			walker.agent.get_next_path_position()
+			indices.append(details["index"])
+	)
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return "finished" in _told)
+	var points: int = walker.agent.get_current_navigation_path().size()
+	# The target is reached before its point is.
+	check_equal(indices, range(1, points - 1) as Array[int])
+
+
+func test_who_is_told_may_wait_for_another_path() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.agent.target_reached.connect(
+		func() -> void:
+			walker.agent.target_position = _map.map_to_local(Vector2i(1, 5))
+			# The answer comes meanwhile.
+			for turn: int in 20:
+				_map.get_id_path(Vector2i(1, 1), Vector2i(7, 1)),
+		CONNECT_ONE_SHOT
+	)
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return "finished" in _told)
+	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
+	check_equal(_cell(walker), Vector2i(1, 5))
+	check_equal(_told.count("target"), 2)
+
+
+func test_a_policy_that_ends_and_a_target_that_is_kept() -> void:
+	var walkers: Array[Walker] = [_walker(Vector2i(1, 1)), _walker(Vector2i(1, 2))]
+	walkers[0].speed = 0.0
+	walkers[0].agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return _told.size() == 1)
+	walkers[0].agent.repath_policy = NavServerAgent2D.RepathPolicy.NEVER
+	for y: int in range(1, 5):
+		_map.set_point_solid(Vector2i(4, y))
+	walkers[1].agent.enabled = false
+	walkers[1].agent.target_position = _map.map_to_local(Vector2i(3, 1))
+	_map.remove_child(walkers[1])
+	_map.add_child(walkers[1])
+	walkers[1].agent.enabled = true
+	await wait_until(func() -> bool: return "finished" in _told)
+	check_equal(_told, ["path", "path", "target", "finished"] as Array[String])
+
+
+## Who sets a target again and again, slower than in each frame but faster than it is answered.
+func test_targets_that_come_faster_than_answers() -> void:
+	var walkers: Array[Walker] = []
+	for index: int in 150:
+		walkers.append(_walker(Vector2i(1 + index % 3, 1 + index % 4)))
+	for turn: int in 30:
+		for walker: Walker in walkers:
+			walker.agent.target_position = _map.map_to_local(Vector2i(5 + turn % 3, 1))
+		for frame: int in 6:
+			await tree.physics_frame
+	for walker: Walker in walkers:
+		check(walker.position.x > 80.0)
+
+
+func test_those_who_ask_in_vain_leave_others_their_turn() -> void:
+	var holder: Node2D = Node2D.new()
+	add_node(holder)
+	var nowhere: NavServerMap2D = NavServerMap2D.new()
+	for index: int in 200:
+		var body: Node2D = Node2D.new()
+		var agent: NavServerAgent2D = NavServerAgent2D.new()
+		agent.map = nowhere
+		body.add_child(agent)
+		holder.add_child(body)
+		agent.path_failed.connect(
+			func(_status: NavServerPathResult.Status, _reason: String) -> void:
+				agent.target_position = Vector2.ONE
+		)
+		agent.target_position = Vector2.ONE
+	await tree.physics_frame
+	expect_errors(200)
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	var frames: int = 0
+	while _told.is_empty() and frames < 200:
+		await tree.process_frame
+		frames += 1
+	check_equal(_told, ["path"] as Array[String])
+	holder.free()
+	nowhere.free()
+
+
 func test_disabled_agents_and_agents_without_a_map() -> void:
 	expect_errors(1)
 	var walker: Walker = _walker(Vector2i(1, 1))

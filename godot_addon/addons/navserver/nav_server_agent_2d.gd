@@ -78,6 +78,8 @@ const _CHASE_FRAMES: int = 4
 @export var repath_policy: RepathPolicy = RepathPolicy.WHEN_BROKEN:
 	set(value):
 		repath_policy = value
+		if value == RepathPolicy.NEVER:
+			_unwatch()
 		# Which forgets whom it asked with.
 		_follow_map(_follower.map if _follower.is_good() else null)
 		if _is_in_game and _wants_to_hear():
@@ -191,10 +193,12 @@ var _is_target_told: bool = false
 # compare that is most of what an agent does that walks.
 var _calm_squared: float = 0.0
 # The physics frame in which the target was set last, and whether it was in the one before as well.
-var _target_frame: int = -_CHASE_FRAMES
+var _target_frame: int = -_CHASE_FRAMES - 1
 var _is_chasing: bool = false
-# Whether the target was set since the question left that is on its way.
+# Whether the target was set since the question left that is on its way, and whether one question
+# has taken the place of another, and none was answered in time since.
 var _is_behind: bool = false
+var _is_renewed: bool = false
 # Whether it has a target that it could not ask for yet.
 var _is_late: bool = false
 var _is_in_game: bool = false
@@ -226,6 +230,12 @@ var _next: Vector2 = Vector2.ZERO
 var _points: PackedVector2Array = PackedVector2Array()
 var _index: int = 0
 var _is_over: bool = false
+# Counts paths, also those that were given up: whoever is told of something may wait for another.
+var _path_number: int = 0
+# Whether somebody is being told of a point.
+var _is_telling: bool = false
+# Whether nobody looks after the path any more, which ought to be.
+var _is_unwatched: bool = false
 # The answer that the path came with; null with a path means that it is made of a row of a reply
 # when it is asked for.
 var _result: NavServerPathResult = null
@@ -250,7 +260,7 @@ func _enter_tree() -> void:
 func _exit_tree() -> void:
 	if _is_in_game:
 		# What it waits for or would hear of its path it asks for where it comes back.
-		_is_late = _pending or _wants_to_hear()
+		_is_late = _is_late or _pending or _wants_to_hear()
 		_drop_question()
 	_avoider.leave()
 	_drawing = null
@@ -295,12 +305,13 @@ func set_target_position(position: Vector2) -> void:
 	_calm_squared = 0.0
 	var frame: int = Engine.get_physics_frames()
 	if frame != _target_frame:
-		_is_chasing = frame - _target_frame <= _CHASE_FRAMES
+		_is_chasing = frame - _target_frame <= _CHASE_FRAMES or _is_renewed
 		_target_frame = frame
 	if _is_chasing and _batch != null:
 		# If each target took the place of the one before, none would ever be answered.
 		_is_behind = true
 	else:
+		_is_renewed = _batch != null
 		_ask()
 
 
@@ -328,6 +339,7 @@ func stop() -> void:
 	_calm_squared = 0.0
 	_packed = null
 	_points = PackedVector2Array()
+	_path_number += 1
 	_result = null
 	_redraw()
 
@@ -348,7 +360,8 @@ func get_next_path_position() -> Vector2:
 	return _next
 
 
-## Tells whether there is nothing more to walk. False while a path is on its way.
+## Tells whether there is nothing more to walk. False while a path is on its way. Like [method
+## get_next_path_position] it notices what the body has reached, and tells of it.
 func is_navigation_finished() -> bool:
 	if _pending:
 		return false
@@ -434,8 +447,7 @@ func get_current_navigation_result() -> NavServerPathResult:
 	if _result == null and not _points.is_empty():
 		_result = _facts.make_result(_facts_row)
 		_result.path = _points
-		if _follower.is_good():
-			_result.localize(Transform2D.IDENTITY, _follower.map.global_to_map)
+		_result.locate(_facts.to_global, _facts.to_cell)
 	return _result
 
 
@@ -446,15 +458,23 @@ func _advance(here: Vector2) -> bool:
 		_unpack()
 	if _pending and not _is_chasing or _points.is_empty() or _is_over:
 		return false
+	if _is_telling:
+		# Whoever is told of a point asks where it lies.
+		_next = _points[_index]
+		return true
+	var path: int = _path_number
 	if not _is_target_told and here.distance_to(target_position) <= target_desired_distance:
 		_is_target_told = true
 		target_reached.emit()
-		_finish()
+		if path == _path_number:
+			_finish()
 		return false
 	while here.distance_to(_points[_index]) <= path_desired_distance or _is_point_passed(here):
+		_is_telling = true
 		waypoint_reached.emit({"position": _points[_index], "index": _index})
-		if _pending and not _is_chasing or _points.is_empty():
-			# Who was told has set another target, or stopped the agent.
+		_is_telling = false
+		if path != _path_number or _pending and not _is_chasing:
+			# Who was told has set another target, or has even waited for the path there.
 			return false
 		if _index == _points.size() - 1:
 			_finish()
@@ -630,14 +650,15 @@ func take_answer(result: NavServerPathResult, watch_number: int) -> void:
 	_watch = watch_number
 	_pending = false
 	_calm_squared = 0.0
+	_path_number += 1
+	_is_unwatched = false
 	_packed = null
 	_result = result
 	if result.has_path():
 		_begin(result.path)
 		if _note != null:
 			_end_note(result.status)
-		if _is_behind:
-			_ask()
+		_go_on_asking()
 		path_changed.emit()
 	else:
 		_fail(result.status, result.reason)
@@ -649,12 +670,13 @@ func take_path(rows: BatchRows, row: int, watch_number: int) -> void:
 	_watch = watch_number
 	_pending = false
 	_calm_squared = 0.0
+	_path_number += 1
+	_is_unwatched = false
 	_packed = rows
 	_packed_row = row
 	if _note != null:
 		_end_note(rows.facts.statuses[row] as NavServerPathResult.Status)
-	if _is_behind:
-		_ask()
+	_go_on_asking()
 	path_changed.emit()
 
 
@@ -664,6 +686,15 @@ func take_break() -> void:
 	_is_wish = false
 	_is_chasing = false
 	_ask()
+
+
+## Notes that nobody looks after its path any more, since others find the paths by now. Any edit
+## may break it from here on; for whoever watched it.
+func lose_watch() -> void:
+	_watch = 0
+	if _follower.is_good() and _wants_to_hear():
+		_is_unwatched = true
+		_follower.follow(_follower.map, true)
 
 
 ## Tells whether it walks a path, and is to hear of what changes on the map.
@@ -707,6 +738,14 @@ func _follow_map(found: NavServerMap2D) -> void:
 	_follower.follow(found, repath_policy == RepathPolicy.WHEN_CHANGED)
 
 
+## Asks for the newest target if that was set meanwhile.
+func _go_on_asking() -> void:
+	if _is_behind:
+		_ask()
+	else:
+		_is_renewed = false
+
+
 func _unwatch() -> void:
 	if _watch != 0:
 		NavServer.get_connection().unwatch(_watch)
@@ -720,6 +759,7 @@ func _drop_question() -> void:
 		_batch = null
 	_is_queued = false
 	_is_behind = false
+	_is_renewed = false
 	_pending = false
 	if _note != null:
 		_end_note(NavServerPathResult.Status.CANCELLED)
@@ -731,10 +771,10 @@ func _fail(status: NavServerPathResult.Status, reason: String) -> void:
 	_calm_squared = 0.0
 	_packed = null
 	_points = PackedVector2Array()
+	_path_number += 1
 	if _note != null:
 		_end_note(status, reason)
-	if _is_behind:
-		_ask()
+	_go_on_asking()
 	path_failed.emit(status, reason)
 
 
@@ -744,6 +784,7 @@ func _fail_for_good(reason: String) -> void:
 	if _is_wish and not _has_complained:
 		_has_complained = true
 		push_error(reason)
+	_result = NavServerPathResult.without_path(NavServerPathResult.Status.FAILED, reason)
 	_fail(NavServerPathResult.Status.FAILED, reason)
 
 
@@ -753,6 +794,7 @@ func _end_note(status: NavServerPathResult.Status, reason: String = "") -> void:
 
 
 func _on_map_changed(_version: int, _cells: Array[Vector2i]) -> void:
-	if repath_policy == RepathPolicy.WHEN_CHANGED and _wants_to_hear():
+	var is_to_ask: bool = repath_policy == RepathPolicy.WHEN_CHANGED or _is_unwatched
+	if is_to_ask and _wants_to_hear():
 		_is_chasing = false
 		_ask()

@@ -60,8 +60,9 @@ const _PATIENCE_MSEC: int = 3000
 # A game starts a sidecar of its own if that of the editor stays away so long.
 const _OWN_START_MSEC: int = 4000
 const _NEVER: int = 1 << 62
-# A frame may be so much longer than usual, for answers and for the questions of agents. These get
-# as much more as the frame's other scripts take less, up to a bound, and so much in any case.
+# A frame is to be no longer than usual by more than this, for answers and for the questions of
+# agents. These get as much more as the frame has taken less by its end, up to a bound; and so much
+# in any case, however long it is.
 const _SHARE_USEC: int = 900
 const _MOST_SHARE_USEC: int = 2000
 const _LEAST_SHARE_USEC: int = 400
@@ -129,7 +130,7 @@ var _frame_began_usec: int = 0
 var _own_usec: int = 0
 # How much of it may still go to answers.
 var _answers_usec: int = _ANSWERS_USEC
-# How long all other scripts of a frame take, usually.
+# How long a frame usually takes from its first script to its last, but for what is done here.
 var _usual_usec: float = 0.0
 # Whether agents have asked in this frame, and whether it is their turn, before answers.
 var _has_asked: bool = false
@@ -452,8 +453,8 @@ func _begin_step() -> void:
 	poll()
 
 
-## Lets agents ask if there is time for many in this frame, whose other scripts have had their turn,
-## or if it is theirs.
+## Lets agents ask if there is time for many in this frame, or if it is their turn. All other
+## scripts have had theirs.
 func _let_agents_ask() -> void:
 	var now: int = Time.get_ticks_usec()
 	var more: float = now - _frame_began_usec - _own_usec - _usual_usec
@@ -506,7 +507,10 @@ func _take_questions(deadline_usec: int) -> void:
 				asking.append(agent)
 		if count & 3 == 0 and Time.get_ticks_usec() > deadline_usec:
 			break
-	asking.append_array(waiting.slice(count))
+	# Who has to come again comes after those whose turn it is yet to be.
+	var rest: Array[Node] = waiting.slice(count)
+	rest.append_array(asking)
+	asking = rest
 	var batches: Array[AgentBatch] = _batches
 	_batches = []
 	for batch: AgentBatch in batches:
@@ -516,7 +520,7 @@ func _take_questions(deadline_usec: int) -> void:
 			_backend.find_batch(batch)
 			continue
 		# Who was told before has freed it; the agents look for another.
-		for agent: NavServerAgent2D in batch.get_waiting():
+		for agent: NavServerAgent2D in batch.take_waiting():
 			agent.ask_again()
 
 
@@ -556,6 +560,7 @@ func _switch_to(backend: Backend) -> void:
 			_waiting[job] = true
 		for agent: NavServerAgent2D in _backend.take_unanswered_agents():
 			agent.ask_again()
+		_backend.end_watches()
 	_backend = backend
 	# The numbers of the other's watches.
 	ended_watches.clear()

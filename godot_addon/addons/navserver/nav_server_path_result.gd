@@ -97,6 +97,12 @@ func localize(transform: Transform2D, to_cell: Callable) -> void:
 	# Nobody walks on a map without an extent.
 	if transform != Transform2D.IDENTITY and transform.determinant() != 0.0:
 		path = transform * path
+	locate(transform, to_cell)
+
+
+## Notes how the map lay when it was asked, as [method localize] does; for [NavServerAgent2D].
+func locate(transform: Transform2D, to_cell: Callable) -> void:
+	if transform.determinant() != 0.0:
 		_from_global = transform.affine_inverse()
 	_to_cell = to_cell
 

@@ -388,3 +388,98 @@ func test_agents_walk_on_it() -> void:
 		await tree.physics_frame
 		agent.target_position = map.map_to_local(Vector2i(1, 1))
 		body.position = body.position.move_toward(agent.get_next_path_position(), 8.0)
+
+
+func _make_agents(map: NavServerMap2D, count: int) -> Array[NavServerAgent2D]:
+	var agents: Array[NavServerAgent2D] = []
+	for index: int in count:
+		var body: Node2D = Node2D.new()
+		body.position = map.map_to_local(Vector2i(1 + index % 3, 1 + index % 4))
+		var agent: NavServerAgent2D = NavServerAgent2D.new()
+		body.add_child(agent)
+		map.add_child(body)
+		agents.append(agent)
+	return agents
+
+
+func _are_answered(agents: Array[NavServerAgent2D]) -> bool:
+	return agents.all(func(agent: NavServerAgent2D) -> bool: return not agent.get("_pending"))
+
+
+func test_who_is_told_of_a_path_may_wait_for_others() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	await map.map_ready
+	var agents: Array[NavServerAgent2D] = _make_agents(map, 300)
+	var counts: Dictionary[NavServerAgent2D, int] = {}
+	for index: int in agents.size():
+		var agent: NavServerAgent2D = agents[index]
+		counts[agent] = 0
+		# Several batches, whose replies come one after the other.
+		agent.profile = [null, NavServerProfile.new()][index % 2]
+		agent.path_changed.connect(
+			func() -> void:
+				counts[agent] += 1
+				if index % 20 == 0:
+					check(not map.get_id_path(Vector2i(1, 1), Vector2i(7, 1)).is_empty())
+		)
+	for turn: int in 3:
+		for agent: NavServerAgent2D in agents:
+			agent.target_position = map.map_to_local(Vector2i(7, 1 + turn))
+		await wait_until(_are_answered.bind(agents))
+	for agent: NavServerAgent2D in agents:
+		check_equal(counts[agent], 3)
+
+
+func test_a_sidecar_that_is_stopped_by_who_is_told() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	await map.map_ready
+	var agents: Array[NavServerAgent2D] = _make_agents(map, 40)
+	var counts: Dictionary[NavServerAgent2D, int] = {}
+	for agent: NavServerAgent2D in agents:
+		counts[agent] = 0
+		agent.path_changed.connect(
+			func() -> void:
+				counts[agent] += 1
+				_connection.stop_sidecar()
+		)
+		agent.target_position = map.map_to_local(Vector2i(7, 1))
+	await wait_until(_are_answered.bind(agents))
+	for agent: NavServerAgent2D in agents:
+		check_equal(counts[agent], 1)
+
+
+func test_paths_are_looked_after_when_the_sidecar_is_gone() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var agents: Array[NavServerAgent2D] = _make_agents(map, 2)
+	for agent: NavServerAgent2D in agents:
+		agent.target_position = map.map_to_local(Vector2i(7, 1))
+		await wait_until(_are_answered.bind(agents))
+	_connection.stop_sidecar()
+	for frame: int in 10:
+		await tree.physics_frame
+	# The fallback counts its watches from the beginning.
+	agents[1].target_position = map.map_to_local(Vector2i(7, 2))
+	await wait_until(_are_answered.bind(agents))
+	agents[0].stop()
+	agents[0].target_position = map.map_to_local(Vector2i(7, 1))
+	await wait_until(_are_answered.bind(agents))
+	for agent: NavServerAgent2D in agents:
+		check_equal(agent.get_current_navigation_path().has(map.map_to_local(Vector2i(4, 3))), true)
+	map.set_point_solid(Vector2i(4, 3))
+	await wait_until(
+		func() -> bool:
+			return agents.all(
+				func(agent: NavServerAgent2D) -> bool: return not agent.is_target_reachable()
+			)
+	)
+
+
+func test_cells_of_a_result_are_those_of_the_map_as_it_lay() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var agents: Array[NavServerAgent2D] = _make_agents(map, 1)
+	agents[0].target_position = map.map_to_local(Vector2i(7, 1))
+	await wait_until(_are_answered.bind(agents))
+	map.position += Vector2(32.0, 32.0)
+	var result: NavServerPathResult = agents[0].get_current_navigation_result()
+	check_equal(result.cells[0], Vector2i(1, 1))
+	check_equal(result.cells[-1], Vector2i(7, 1))

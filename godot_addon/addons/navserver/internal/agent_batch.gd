@@ -31,6 +31,8 @@ var goals: PackedInt32Array = PackedInt32Array()
 var numbers: PackedInt64Array = PackedInt64Array()
 ## From the map's coordinates to global ones.
 var to_global: Transform2D = Transform2D.IDENTITY
+## From the map's coordinates to its cells.
+var to_cell: Callable = Callable()
 ## Who waits for each row, a NavServerAgent2D; null once it is answered or taken back. Of nodes,
 ## since to append to an array of scripts takes five times as long.
 var agents: Array[Node] = []
@@ -38,8 +40,6 @@ var agents: Array[Node] = []
 var ends: PackedVector2Array = PackedVector2Array()
 ## What the backend calls the batch; -1 as long as it has none.
 var id: int = -1
-
-var _to_cell: Callable = Callable()
 
 
 ## Begins a batch without rows for agents of a kind, or of a new one if that is null.
@@ -75,10 +75,11 @@ func get_count() -> int:
 	return agents.size()
 
 
-## Returns the agents that still wait.
-func get_waiting() -> Array[NavServerAgent2D]:
+## Returns the agents that still wait, and takes their rows back.
+func take_waiting() -> Array[NavServerAgent2D]:
 	var waiting: Array[NavServerAgent2D] = []
 	waiting.assign(agents.filter(func(agent: Node) -> bool: return agent != null))
+	agents.fill(null)
 	return waiting
 
 
@@ -91,11 +92,11 @@ func close() -> void:
 ## Turns the rows into cells: [param to_cells] goes from global coordinates to cells, whose centres
 ## are whole numbers.
 func settle(
-	the_world: WorldState, to_cells: Transform2D, from_map: Transform2D, to_cell: Callable
+	the_world: WorldState, to_cells: Transform2D, from_map: Transform2D, from_map_to_cell: Callable
 ) -> void:
 	world = the_world
 	to_global = from_map
-	_to_cell = to_cell
+	to_cell = from_map_to_cell
 	if profile != null:
 		size = profile.size
 	numbers.resize(agents.size())
@@ -130,7 +131,7 @@ func take(row: int) -> NavServerAgent2D:
 func answer(row: int, result: NavServerPathResult, watch_number: int = 0) -> void:
 	var agent: NavServerAgent2D = take(row)
 	if agent != null:
-		result.localize(to_global, _to_cell)
+		result.localize(to_global, to_cell)
 		agent.take_answer(result, watch_number)
 
 

@@ -85,6 +85,19 @@ func unwatch_all(numbers: PackedInt32Array) -> void:
 		unwatch(number & 0xffff_ffff)
 
 
+## Watches nothing any more, and tells those who would have heard.
+func end_watches() -> void:
+	var watchers: Array[Object] = _watchers.values()
+	_watchers.clear()
+	for watcher: Object in watchers:
+		if watcher is PathJob:
+			var job: PathJob = watcher
+			job.watch_number = 0
+		elif watcher is NavServerAgent2D:
+			var agent: NavServerAgent2D = watcher
+			agent.lose_watch()
+
+
 ## Hands on what has arrived, until [param deadline_usec] of [Time]; the rest keeps for later.
 func poll(_deadline_usec: int) -> void:
 	pass

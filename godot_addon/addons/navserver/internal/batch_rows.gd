@@ -63,6 +63,8 @@ func take_agent_rows(
 	deadline_usec: int
 ) -> bool:
 	_to_global = batch.to_global
+	facts.to_global = batch.to_global
+	facts.to_cell = batch.to_cell
 	_is_moved = _to_global != Transform2D.IDENTITY
 	var agents: Array[Node] = batch.agents
 	while _next < _statuses.size():

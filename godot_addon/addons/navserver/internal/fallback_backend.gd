@@ -81,6 +81,12 @@ func unwatch(number: int) -> void:
 		_add_task(_do_unwatch.bind(number))
 
 
+func end_watches() -> void:
+	for number: int in _watchers:
+		_add_task(_do_unwatch.bind(number))
+	super()
+
+
 func poll(deadline_usec: int) -> void:
 	while not is_threaded and not _tasks.is_empty():
 		var task: Callable = _tasks.pop_front()
@@ -129,7 +135,7 @@ func take_unanswered() -> Array[PathJob]:
 func take_unanswered_agents() -> Array[NavServerAgent2D]:
 	var agents: Array[NavServerAgent2D] = []
 	for batch: AgentBatch in _batches:
-		agents.append_array(batch.get_waiting())
+		agents.append_array(batch.take_waiting())
 	_batches.clear()
 	return agents
 

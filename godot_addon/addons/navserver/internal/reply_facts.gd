@@ -7,6 +7,11 @@ const Message := preload("message.gd")
 
 ## The status of each row, see the enum of NavServerPathResult.
 var statuses: PackedByteArray
+## From the map's coordinates to global ones as it lay when it was asked, and to its cells; whoever
+## hands the rows on knows.
+var to_global: Transform2D = Transform2D.IDENTITY
+## As [member to_global].
+var to_cell: Callable = Callable()
 # Where each answer comes from, see the enum of NavServerPathResult.
 var _sources: PackedByteArray
 # The version of the map that was searched, without a sign.

@@ -40,6 +40,8 @@ var _places: Dictionary[PathJob, Vector2i] = {}
 var _batches: Dictionary[int, AgentBatch] = {}
 # Replies whose rows are being handed on.
 var _arrived: Array[BatchRows] = []
+# Whether rows are being handed on to agents, who may wait for something meanwhile.
+var _is_telling_agents: bool = false
 var _reachable: Dictionary[int, ReachableJob] = {}
 # What is told to the server at the end of the frame.
 var _unwatched: PackedInt32Array = PackedInt32Array()
@@ -89,11 +91,21 @@ func close() -> void:
 
 
 func poll(deadline_usec: int) -> void:
-	while not _arrived.is_empty():
-		var rows: BatchRows = _arrived[0]
-		if not _take_rows(rows, deadline_usec):
+	var at: int = 0
+	while at < _arrived.size():
+		var rows: BatchRows = _arrived[at]
+		var is_of_agents: bool = rows.id in _batches
+		if is_of_agents and _is_telling_agents:
+			# One of them waits for a path of its own; the others are told after it.
+			at += 1
+			continue
+		_is_telling_agents = _is_telling_agents or is_of_agents
+		var is_done: bool = _take_rows(rows, deadline_usec)
+		_is_telling_agents = _is_telling_agents and not is_of_agents
+		if not is_done:
 			return
-		_arrived.pop_front()
+		# Whoever waited may have taken it out, and others.
+		_arrived.erase(rows)
 		if not rows.has_more():
 			_end_request(rows.id, NavServerPathResult.Status.FAILED, _LEFT_OUT)
 	for preparation: WorldPreparation in _worlds.take_prepared():
@@ -246,10 +258,10 @@ func take_unanswered_agents() -> Array[NavServerAgent2D]:
 	var agents: Array[NavServerAgent2D] = []
 	for preparation: WorldPreparation in _worlds.get_preparations():
 		for batch: AgentBatch in preparation.batches:
-			agents.append_array(batch.get_waiting())
+			agents.append_array(batch.take_waiting())
 		preparation.batches.clear()
 	for id: int in _batches:
-		agents.append_array(_batches[id].get_waiting())
+		agents.append_array(_batches[id].take_waiting())
 	_batches.clear()
 	return agents
 
