@@ -336,10 +336,7 @@ func stop() -> void:
 	_drop_question()
 	_has_target = false
 	_is_late = false
-	_calm_squared = 0.0
-	_packed = null
-	_points = PackedVector2Array()
-	_path_number += 1
+	_drop_path()
 	_result = null
 	_redraw()
 
@@ -649,19 +646,17 @@ func take_answer(result: NavServerPathResult, watch_number: int) -> void:
 	_batch = null
 	_watch = watch_number
 	_pending = false
-	_calm_squared = 0.0
-	_path_number += 1
 	_is_unwatched = false
-	_packed = null
 	_result = result
-	if result.has_path():
-		_begin(result.path)
-		if _note != null:
-			_end_note(result.status)
-		_go_on_asking()
-		path_changed.emit()
-	else:
+	if not result.has_path():
 		_fail(result.status, result.reason)
+		return
+	_drop_path()
+	_begin(result.path)
+	if _note != null:
+		_end_note(result.status)
+	_go_on_asking()
+	path_changed.emit()
 
 
 ## Takes a path that is a row of a reply; for the batch that it asked in.
@@ -694,7 +689,7 @@ func lose_watch() -> void:
 	_watch = 0
 	if _follower.is_good() and _wants_to_hear():
 		_is_unwatched = true
-		_follower.follow(_follower.map, true)
+		_follow_map(_follower.map)
 
 
 ## Tells whether it walks a path, and is to hear of what changes on the map.
@@ -733,9 +728,14 @@ func _redraw() -> void:
 		_drawing.draw()
 
 
+## Tells whether any change of the map is a reason to ask.
+func _hears_changes() -> bool:
+	return repath_policy == RepathPolicy.WHEN_CHANGED or _is_unwatched
+
+
 func _follow_map(found: NavServerMap2D) -> void:
 	_kind = null
-	_follower.follow(found, repath_policy == RepathPolicy.WHEN_CHANGED)
+	_follower.follow(found, _hears_changes())
 
 
 ## Asks for the newest target if that was set meanwhile.
@@ -766,12 +766,16 @@ func _drop_question() -> void:
 	_unwatch()
 
 
-func _fail(status: NavServerPathResult.Status, reason: String) -> void:
-	_pending = false
+func _drop_path() -> void:
 	_calm_squared = 0.0
 	_packed = null
 	_points = PackedVector2Array()
 	_path_number += 1
+
+
+func _fail(status: NavServerPathResult.Status, reason: String) -> void:
+	_pending = false
+	_drop_path()
 	if _note != null:
 		_end_note(status, reason)
 	_go_on_asking()
@@ -794,7 +798,6 @@ func _end_note(status: NavServerPathResult.Status, reason: String = "") -> void:
 
 
 func _on_map_changed(_version: int, _cells: Array[Vector2i]) -> void:
-	var is_to_ask: bool = repath_policy == RepathPolicy.WHEN_CHANGED or _is_unwatched
-	if is_to_ask and _wants_to_hear():
+	if _hears_changes() and _wants_to_hear():
 		_is_chasing = false
 		_ask()

@@ -492,7 +492,7 @@ func _flush() -> void:
 	_link.flush()
 
 
-## Lets agents ask until the deadline; those whose map is still being read keep their turn.
+## Lets agents ask until the deadline; those whose map is still being read come again, after others.
 func _take_questions(deadline_usec: int) -> void:
 	var waiting: Array[Node] = asking
 	var count: int = 0

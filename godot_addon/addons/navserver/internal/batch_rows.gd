@@ -19,8 +19,7 @@ var _rows: PackedInt32Array
 var _offsets: PackedInt32Array
 var _points: PackedVector2Array
 var _watches: PackedInt32Array
-# From the coordinates of the points to those that are wanted.
-var _to_global: Transform2D = Transform2D.IDENTITY
+# Whether the points lie elsewhere in the coordinates that are wanted.
 var _is_moved: bool = false
 
 
@@ -62,10 +61,9 @@ func take_agent_rows(
 	unwatched: PackedInt32Array,
 	deadline_usec: int
 ) -> bool:
-	_to_global = batch.to_global
 	facts.to_global = batch.to_global
 	facts.to_cell = batch.to_cell
-	_is_moved = _to_global != Transform2D.IDENTITY
+	_is_moved = batch.to_global != Transform2D.IDENTITY
 	var agents: Array[Node] = batch.agents
 	while _next < _statuses.size():
 		var index: int = _next
@@ -97,7 +95,7 @@ func take_agent_rows(
 func get_path_of(index: int) -> PackedVector2Array:
 	# Each when it is asked for: to move all of them at once takes a good part of a frame.
 	var points: PackedVector2Array = _points.slice(_offsets[index], _offsets[index + 1])
-	return _to_global * points if _is_moved else points
+	return facts.to_global * points if _is_moved else points
 
 
 ## Tells whether another reply has more rows.
