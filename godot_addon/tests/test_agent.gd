@@ -407,6 +407,38 @@ func test_those_who_ask_in_vain_leave_others_their_turn() -> void:
 	nowhere.free()
 
 
+func test_lockstep_does_not_wait_for_those_who_ask_anew_each_time() -> void:
+	var nowhere: NavServerMap2D = NavServerMap2D.new()
+	var failed: PackedInt32Array = [0, 0]
+	for index: int in 2:
+		var agent: NavServerAgent2D = _walker(Vector2i(1, 1)).agent
+		agent.map = [nowhere, _map][index]
+		agent.allow_partial_path = false
+		agent.target_position = Vector2.ZERO
+		agent.path_failed.connect(
+			func(_status: NavServerPathResult.Status, _reason: String) -> void:
+				failed[index] += 1
+				agent.target_position = Vector2.ZERO
+		)
+	# Of the agent without a map.
+	expect_errors(1)
+	var connection: NavServerConnection = NavServer.get_connection()
+	connection.lockstep = true
+	var frames: int = Engine.get_process_frames()
+	await wait_until(func() -> bool: return failed[0] > 2 and failed[1] > 2)
+	frames = Engine.get_process_frames() - frames
+	# There are at most eight physics steps in a frame.
+	check(maxi(failed[0], failed[1]) <= 9 * frames, "%s in %d frames" % [failed, frames])
+	var walker: Walker = _walker(Vector2i(1, 1))
+	_told.clear()
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await tree.process_frame
+	await tree.process_frame
+	check(_told.has("path"), str(_told))
+	connection.lockstep = false
+	nowhere.free()
+
+
 func test_disabled_agents_and_agents_without_a_map() -> void:
 	expect_errors(1)
 	var walker: Walker = _walker(Vector2i(1, 1))

@@ -92,8 +92,9 @@ var spin_usec: int = 0:
 			push_error("navserver: spin_usec is %d; give 0 to %d" % [value, _SPIN_LIMIT_USEC])
 		else:
 			spin_usec = value
-## Wait at the end of each frame for every answer: for runs without a player, such as
-## [code]--headless --fixed-fps[/code], that have to be reproducible.
+## Wait at the end of each frame, and of each physics step, for the answer to all that was asked in
+## it: for runs without a player, such as [code]--headless --fixed-fps[/code], that have to be
+## reproducible. What is asked by those who are told leaves with the next.
 var lockstep: bool = false
 ## Whether figures of what goes on are there, as custom monitors [code]navserver/...[/code] of
 ## [Performance]. On where a debugger is attached; elsewhere nothing is counted unless it is set.
@@ -135,6 +136,8 @@ var _usual_usec: float = 0.0
 # Whether agents have asked in this frame, and whether it is their turn, before answers.
 var _has_asked: bool = false
 var _is_turn_to_ask: bool = false
+# Whether what was asked has come back since then, for want of who was to answer it.
+var _has_come_back: bool = false
 # Until when maps are read in a frame, and the frame.
 var _reading_ends: int = 0
 var _reading_frame: int = -1
@@ -468,11 +471,24 @@ func _let_agents_ask() -> void:
 
 
 func _end_step() -> void:
-	_flush()
+	_has_come_back = false
 	if lockstep:
-		_poll_until(_is_idle, Time.get_ticks_usec() + _LOCKSTEP_USEC)
-	elif spin_usec > 0:
+		_answer_all(Time.get_ticks_usec() + _LOCKSTEP_USEC)
+		return
+	_flush()
+	if spin_usec > 0:
 		_poll_until(_is_idle, Time.get_ticks_usec() + spin_usec)
+
+
+## Lets all agents ask, and waits for every answer. What is asked by those who are told is left to
+## the next step, since there is no end to it where they ask anew each time.
+func _answer_all(deadline_usec: int) -> void:
+	if _backend == null and get_waiting_count() > 0:
+		_poll_until(func() -> bool: return _backend != null, deadline_usec)
+	if _backend != null:
+		_take_questions(deadline_usec)
+	_flush()
+	_poll_until(_is_idle, deadline_usec)
 
 
 func _let_threads_work() -> void:
@@ -541,9 +557,11 @@ func _poll_until(condition: Callable, deadline_usec: int) -> void:
 		# Whoever waits has nothing better to do with the frame.
 		_answers_usec = _SHARE_USEC
 		poll(true)
-		if not asking.is_empty() and _backend != null:
-			_take_questions(Time.get_ticks_usec() + _SHARE_USEC)
-		_flush()
+		if _has_come_back:
+			_has_come_back = false
+			if lockstep:
+				_take_questions(deadline_usec)
+			_flush()
 		_fallback.begin_work(true)
 		# Leaves the processor to whoever is to answer.
 		OS.delay_usec(10)
@@ -551,7 +569,7 @@ func _poll_until(condition: Callable, deadline_usec: int) -> void:
 
 
 func _is_idle() -> bool:
-	return _waiting.is_empty() and asking.is_empty() and _link.is_idle() and _fallback.is_idle()
+	return not _has_come_back and _link.is_idle() and _fallback.is_idle()
 
 
 func _switch_to(backend: Backend) -> void:
@@ -561,6 +579,7 @@ func _switch_to(backend: Backend) -> void:
 		for agent: NavServerAgent2D in _backend.take_unanswered_agents():
 			agent.ask_again()
 		_backend.end_watches()
+		_has_come_back = true
 	_backend = backend
 	# The numbers of the other's watches.
 	ended_watches.clear()
