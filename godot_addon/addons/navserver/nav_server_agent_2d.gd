@@ -348,7 +348,8 @@ func get_next_path_position() -> Vector2:
 	var here: Vector2 = Vector2.ZERO if _body == null else _body.global_position
 	if here.distance_squared_to(_calm_at) < _calm_squared:
 		return _next
-	if not _advance(here):
+	# After an order many wait, so this calls nothing for them.
+	if _pending and not _is_chasing or not _advance(here):
 		return here
 	if not _pending and _is_left(here):
 		_is_chasing = false
