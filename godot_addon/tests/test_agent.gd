@@ -466,14 +466,79 @@ func test_disabled_agents_and_agents_without_a_map() -> void:
 	check_contains(str(lost.agent.call("_get_configuration_warnings")), "There are 2 maps")
 
 
+func test_a_rebuilt_map_is_a_changed_one() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.speed = 1.0
+	walker.agent.repath_policy = NavServerAgent2D.RepathPolicy.WHEN_CHANGED
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return _told.size() == 1)
+	var layer: TileMapLayer = _map.get_child(0)
+	layer.set_cell(Vector2i(4, 5), 0, layer.get_cell_atlas_coords(Vector2i(0, 0)))
+	_map.rebuild()
+	await wait_until(func() -> bool: return _told.size() == 2)
+	# Whoever finds the paths instead has the same map.
+	NavServer.get_connection().backend_changed.emit()
+	await _map.map_ready
+	for frame: int in 5:
+		await tree.physics_frame
+	check_equal(_told, ["path", "path"] as Array[String])
+
+
+func test_who_walks_otherwise_asks_anew() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.speed = 1.0
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return _told.size() == 1)
+	var wide: NavServerProfile = NavServerProfile.new()
+	wide.size = 2
+	walker.agent.profile = wide
+	check(not walker.agent.is_navigation_finished())
+	await wait_until(func() -> bool: return _told.size() > 1)
+	# The door is one cell wide.
+	check(not walker.agent.is_target_reachable(), str(_told))
+	walker.agent.stop()
+	_told.clear()
+	walker.agent.profile = null
+	for frame: int in 5:
+		await tree.physics_frame
+	check_equal(_told.size(), 0)
+
+
+func test_who_is_told_of_the_target_may_put_the_agent_elsewhere() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	var holder: Node2D = Node2D.new()
+	_map.add_child(holder)
+	walker.agent.target_reached.connect(
+		func() -> void:
+			check(walker.agent.is_navigation_finished())
+			walker.reparent(holder)
+	)
+	walker.agent.target_position = _map.map_to_local(Vector2i(3, 1))
+	await wait_until(func() -> bool: return "finished" in _told)
+	for frame: int in 5:
+		await tree.physics_frame
+	check_equal(_told, ["path", "target", "finished"] as Array[String])
+
+
+func test_distances_that_are_none() -> void:
+	expect_errors(3)
+	var agent: NavServerAgent2D = _walker(Vector2i(1, 1)).agent
+	agent.path_desired_distance = NAN
+	agent.target_desired_distance = -1.0
+	agent.path_max_distance = NAN
+	check_equal(agent.path_desired_distance, 4.0)
+	check_equal(agent.target_desired_distance, 4.0)
+	check_equal(agent.path_max_distance, 100.0)
+
+
 func test_agents_of_another_peer_ask_for_nothing() -> void:
 	var walker: Walker = _walker(Vector2i(1, 1))
 	walker.set_multiplayer_authority(2)
 	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
 	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
 	check_equal(_told.size(), 0)
+	# The target that it got meanwhile holds.
 	walker.set_multiplayer_authority(1)
-	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
 	await wait_until(func() -> bool: return walker.agent.is_navigation_finished())
 	check_equal(_cell(walker), Vector2i(7, 1))
 

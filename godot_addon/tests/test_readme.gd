@@ -3,6 +3,13 @@ extends "test_case.gd"
 
 const TileMaps := preload("tile_maps.gd")
 
+const _AROUND: String = """extends CharacterBody2D
+@onready var _agent: NavServerAgent2D = $NavServerAgent2D
+var crowd: NavServerCrowd2D = null
+var positions: PackedVector2Array = PackedVector2Array()
+var goal: Vector2 = Vector2.ZERO
+var speed: float = 100.0
+"""
 const _FILE: String = "res://addons/navserver/README.md"
 
 
@@ -34,3 +41,17 @@ func test_the_example_walks_to_a_click() -> void:
 	check_equal(agent.target_position, mouse)
 	await wait_until(agent.is_target_reached, 30.0)
 	check_equal(map.local_to_map(walker.position), Vector2i(5, 2))
+
+
+func test_every_example_compiles() -> void:
+	var blocks: PackedStringArray = FileAccess.get_file_as_string(_FILE).split("```gdscript\n")
+	for index: int in range(1, blocks.size()):
+		var code: String = blocks[index].get_slice("```", 0)
+		if not code.contains("func "):
+			code = "func example() -> void:\n" + code.indent("\t")
+		if not code.contains("extends "):
+			code = _AROUND + code
+		var script: GDScript = GDScript.new()
+		script.source_code = code
+		check_equal(script.reload(), OK, code)
+	check_equal(blocks.size(), 4)

@@ -54,6 +54,7 @@ const RequestLog := preload("internal/request_log.gd")
 
 # Whoever sets the target again within so many physics frames chases somebody.
 const _CHASE_FRAMES: int = 4
+const _NO_LESS: String = "give 0 or more"
 
 ## The map; empty takes the nearest one above, else the only one in the tree.
 @export var map: NavServerMap2D = null:
@@ -62,12 +63,14 @@ const _CHASE_FRAMES: int = 4
 		_follow_map(null)
 		_avoider.follow()
 		update_configuration_warnings()
+		_ask_otherwise()
 ## Who walks; null walks over every class but solid at cost 1.
 @export var profile: NavServerProfile = null:
 	set(value):
 		profile = value
 		_kind = null
 		_avoider.follow()
+		_ask_otherwise()
 ## A disabled agent asks for nothing. A target that it was given meanwhile is asked for once it is
 ## enabled.
 @export var enabled: bool = true:
@@ -93,18 +96,21 @@ const _CHASE_FRAMES: int = 4
 ## How near a point of the path has to be to count as reached.
 @export var path_desired_distance: float = 4.0:
 	set(value):
-		path_desired_distance = value
-		_calm_squared = 0.0
+		if _accept("path_desired_distance", value, value >= 0.0, _NO_LESS):
+			path_desired_distance = value
+			_calm_squared = 0.0
 ## How near the target has to be to count as reached.
 @export var target_desired_distance: float = 4.0:
 	set(value):
-		target_desired_distance = value
-		_calm_squared = 0.0
-## Farther from the path than this, a new one is asked for.
+		if _accept("target_desired_distance", value, value >= 0.0, _NO_LESS):
+			target_desired_distance = value
+			_calm_squared = 0.0
+## Farther from the path than this, a new one is asked for; 0 never does.
 @export var path_max_distance: float = 100.0:
 	set(value):
-		path_max_distance = value
-		_calm_squared = 0.0
+		if _accept("path_max_distance", value, value >= 0.0, _NO_LESS):
+			path_max_distance = value
+			_calm_squared = 0.0
 
 @export_group("Avoidance")
 ## Whether to keep off other agents on the map that avoid, and off the units of its crowds. Set
@@ -242,7 +248,7 @@ var _result: NavServerPathResult = null
 var _facts: ReplyFacts = null
 var _facts_row: int = -1
 var _avoider: Avoider = Avoider.new(self)
-var _follower: MapFollower = MapFollower.new(_on_map_changed)
+var _follower: MapFollower = MapFollower.new(_on_map_changed, _on_map_ready)
 # Null unless the path is drawn.
 var _drawing: PathDrawing = null
 var _has_complained: bool = false
@@ -364,7 +370,8 @@ func is_navigation_finished() -> bool:
 	if _pending:
 		return false
 	if _packed == null and (_is_over or _points.is_empty()):
-		return true
+		# Nobody tells when the authority changes, which may have come here.
+		return not (_is_late and enabled and is_multiplayer_authority() and _ask())
 	var here: Vector2 = Vector2.ZERO if _body == null else _body.global_position
 	if here.distance_squared_to(_calm_at) < _calm_squared:
 		return false
@@ -463,9 +470,11 @@ func _advance(here: Vector2) -> bool:
 	var path: int = _path_number
 	if not _is_target_told and here.distance_to(target_position) <= target_desired_distance:
 		_is_target_told = true
+		# Who is told may take the agent out of the tree, and it has nothing to go on with.
+		_is_over = true
 		target_reached.emit()
 		if path == _path_number:
-			_finish()
+			navigation_finished.emit()
 		return false
 	while here.distance_to(_points[_index]) <= path_desired_distance or _is_point_passed(here):
 		_is_telling = true
@@ -475,7 +484,8 @@ func _advance(here: Vector2) -> bool:
 			# Who was told has set another target, or has even waited for the path there.
 			return false
 		if _index == _points.size() - 1:
-			_finish()
+			_is_over = true
+			navigation_finished.emit()
 			return false
 		_index += 1
 	_next = _points[_index]
@@ -520,21 +530,16 @@ func _get_distance_from_path(here: Vector2) -> float:
 	return here.distance_to(Geometry2D.get_closest_point_to_segment(here, start, _points[_index]))
 
 
-func _finish() -> void:
-	if not _is_over:
-		_is_over = true
-		navigation_finished.emit()
-
-
 func _get_position() -> Vector2:
 	return Vector2.ZERO if _body == null else _body.global_position
 
 
-func _accept(what: String, value: Variant, is_finite_there: bool) -> bool:
-	if is_finite_there:
-		return true
-	push_error("%s: %s is %s; give finite numbers" % [_get_own_name(), what, value])
-	return false
+func _accept(
+	what: String, value: Variant, is_good: bool, remedy: String = "give finite numbers"
+) -> bool:
+	if not is_good:
+		push_error("%s: %s is %s; %s" % [_get_own_name(), what, value, remedy])
+	return is_good
 
 
 func _get_own_name() -> String:
@@ -556,11 +561,19 @@ func _ask_late() -> void:
 		_ask()
 
 
-func _ask() -> void:
+## Asks once more, since it is another path that is wanted now.
+func _ask_otherwise() -> void:
+	if _is_in_game and (_pending or _is_walking()):
+		_is_chasing = false
+		_ask()
+
+
+## Asks for a path to the target, and tells whether one is on its way now.
+func _ask() -> bool:
 	_is_behind = false
 	_is_late = not enabled or not _is_in_game
 	if _is_late:
-		return
+		return false
 	if _batch != null:
 		# The newer question takes the place of this one by itself.
 		_batch.take_back(_row)
@@ -577,6 +590,7 @@ func _ask() -> void:
 		_connection.asking.append(self)
 	if _connection.is_measured:
 		_note = _connection.note_question(self, _get_position(), target_position)
+	return true
 
 
 ## Joins the agents that ask in this frame; the connection calls it when it is this agent's turn.
@@ -587,6 +601,7 @@ func ask(connection: NavServerConnection) -> bool:
 	if not is_multiplayer_authority():
 		_is_queued = false
 		_pending = false
+		_is_late = true
 		if _note != null:
 			_end_note(NavServerPathResult.Status.CANCELLED)
 		return true
@@ -695,8 +710,11 @@ func lose_watch() -> void:
 
 ## Tells whether it walks a path, and is to hear of what changes on the map.
 func _wants_to_hear() -> bool:
-	if repath_policy == RepathPolicy.NEVER:
-		return false
+	return repath_policy != RepathPolicy.NEVER and _is_walking()
+
+
+## Tells whether there is a path that it has not come to the end of.
+func _is_walking() -> bool:
 	return _packed != null or not _points.is_empty() and not _is_over
 
 
@@ -802,3 +820,9 @@ func _on_map_changed(_version: int, _cells: Array[Vector2i]) -> void:
 	if _hears_changes() and _wants_to_hear():
 		_is_chasing = false
 		_ask()
+
+
+func _on_map_ready() -> void:
+	# Whoever finds the paths from now on has the map as it was.
+	if not _follower.map.is_put_again:
+		_on_map_changed(0, [])

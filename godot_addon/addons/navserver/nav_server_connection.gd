@@ -233,9 +233,7 @@ func poll(is_waiting: bool = false) -> void:
 	if now > _own_start_at:
 		_own_start_at = _NEVER
 		if not _link.is_connected_to_server() and _may_start():
-			# The editor is gone, or its sidecar does not come back.
-			_link.stop()
-			start_sidecar()
+			_start_instead()
 
 
 ## Hands a map to whoever finds the paths.
@@ -398,14 +396,28 @@ func _look_for_sidecar() -> void:
 
 ## Tells whether there is a program to start.
 func _start_own() -> bool:
-	var wish: String = Settings.get_program()
-	var folder: String = ProjectSettings.globalize_path("res://")
-	var command: PackedStringArray = SidecarProcess.find_command(wish, folder)
+	var command: PackedStringArray = _find_program()
 	if command.is_empty():
-		_set_state(State.FALLBACK, SidecarProcess.describe_missing(wish))
+		_set_state(State.FALLBACK, SidecarProcess.describe_missing(Settings.get_program()))
 		return false
 	_link.start(command, Settings.get_own_connection_file())
 	return true
+
+
+## Starts a sidecar since that of somebody else does not come, or not come back, as when the editor
+## is gone. Without a program it goes on looking for that one.
+func _start_instead() -> void:
+	print("navserver: ", state_reason, ", in vain so far: this game starts one of its own")
+	if _find_program().is_empty():
+		push_warning("navserver: %s" % SidecarProcess.describe_missing(Settings.get_program()))
+		return
+	_link.stop()
+	start_sidecar()
+
+
+static func _find_program() -> PackedStringArray:
+	var folder: String = ProjectSettings.globalize_path("res://")
+	return SidecarProcess.find_command(Settings.get_program(), folder)
 
 
 ## Players have no sidecar to start; a game that runs from the editor may have one.

@@ -109,6 +109,9 @@ const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_
 
 ## The version of the map that the last answer or change was for; 0 before [signal map_ready].
 var map_version: int = 0
+## Whether [signal map_ready] tells of a map as it was, since others find the paths by now; for
+## [NavServerAgent2D].
+var is_put_again: bool = false
 
 var _world: MapWorld = MapWorld.new()
 var _questions: MapQuestions = MapQuestions.new(self, _world)
@@ -184,6 +187,7 @@ func find_layers() -> Array[TileMapLayer]:
 ## [signal map_ready] tells when the map can be asked; requests until then wait for it.
 func rebuild() -> void:
 	_dirty = false
+	is_put_again = false
 	var layers: Array[TileMapLayer] = find_layers()
 	_watch_layers()
 	var layout: TileLayout = TileLayout.new(null if layers.is_empty() else layers[0], cell_size)
@@ -558,6 +562,7 @@ func _put_again() -> void:
 		# They went while nobody looked, such as outside of the tree.
 		rebuild()
 		return
+	is_put_again = true
 	_world.put_again(region)
 	var connection: NavServerConnection = NavServer.get_connection()
 	if connection.is_awaited or not can_process():

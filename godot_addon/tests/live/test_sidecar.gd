@@ -483,3 +483,19 @@ func test_cells_of_a_result_are_those_of_the_map_as_it_lay() -> void:
 	var result: NavServerPathResult = agents[0].get_current_navigation_result()
 	check_equal(result.cells[0], Vector2i(1, 1))
 	check_equal(result.cells[-1], Vector2i(7, 1))
+
+
+func test_who_is_told_that_the_sidecar_is_there_may_stop_it() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	_connection.stop_sidecar()
+	var stop: Callable = func(state: NavServerConnection.State, _reason: String) -> void:
+		if state == NavServerConnection.State.READY:
+			_connection.stop_sidecar()
+	_connection.state_changed.connect(stop)
+	_connection.follow_connection_file(parameters["file"])
+	await wait_until(
+		func() -> bool: return _connection.state == NavServerConnection.State.FALLBACK
+	)
+	_connection.state_changed.disconnect(stop)
+	var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check_equal(result.source, NavServerPathResult.Source.FALLBACK)

@@ -1,15 +1,18 @@
 extends RefCounted
-## The map that an agent belongs to, and whether it hears of the map's changes.
+## The map that an agent belongs to, and whether it hears of the map's changes and rebuilds.
 
 ## The map that was found; null as long as there is none.
 var map: NavServerMap2D = null
 
 var _changed: Callable
+var _ready: Callable
 
 
-## Serves somebody: [param changed] takes what [signal NavServerMap2D.map_changed] tells.
-func _init(changed: Callable) -> void:
+## Serves somebody: [param changed] takes what [signal NavServerMap2D.map_changed] tells, [param
+## ready] what [signal NavServerMap2D.map_ready] does.
+func _init(changed: Callable, ready: Callable) -> void:
 	_changed = changed
+	_ready = ready
 
 
 ## Returns the map that a node belongs to: the one given, else the nearest above, else the only one
@@ -39,9 +42,11 @@ static func describe(node: Node) -> String:
 func follow(found: NavServerMap2D, hears_changes: bool) -> void:
 	if is_instance_valid(map) and map.map_changed.is_connected(_changed):
 		map.map_changed.disconnect(_changed)
+		map.map_ready.disconnect(_ready)
 	map = found
 	if found != null and hears_changes:
 		found.map_changed.connect(_changed)
+		found.map_ready.connect(_ready)
 
 
 ## Tells whether there is a map, in the tree.

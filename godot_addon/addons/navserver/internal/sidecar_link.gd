@@ -31,6 +31,8 @@ const _SILENCE_MSEC: int = 10_000
 const _HANDSHAKE_MSEC: int = 5000
 # Of one group of searches; requests may come after it even if there was no word of its end.
 const _WARMING_MSEC: int = 120_000
+# A connection file is a few hundred bytes.
+const _FILE_LIMIT: int = 1 << 16
 const _FIRST_RETRY_MSEC: int = 100
 const _LAST_RETRY_MSEC: int = 2000
 # A sidecar that ends by itself is started again, so often; one that has served for so long counts
@@ -146,6 +148,7 @@ func poll(deadline_usec: int, is_waiting: bool = false) -> void:
 func _watch_connection() -> void:
 	if _warming_msec >= 0 and Time.get_ticks_msec() - _warming_msec > _WARMING_MSEC:
 		_open_up()
+		return
 	var limit: int = _SILENCE_MSEC
 	if _pipe.state == Transport.State.CONNECTING:
 		limit = _HANDSHAKE_MSEC
@@ -290,7 +293,9 @@ func _open_up() -> void:
 		trips.forget()
 	backend.forget_watches()
 	_set_state(State.READY, "connected to %s" % _session.server)
-	opened.emit()
+	# Who was told may have stopped it.
+	if state == State.READY:
+		opened.emit()
 
 
 func _take_progress(done: int, total: int) -> void:
@@ -336,15 +341,25 @@ func _look_again() -> void:
 			connect_to(_port, _token)
 		return
 	var ready: SidecarProcess = SidecarProcess.new()
-	var json: JSON = JSON.new()
-	if FileAccess.file_exists(_file) and json.parse(FileAccess.get_file_as_string(_file)) == OK:
-		if json.data is Dictionary:
-			var fields: Dictionary = json.data
-			if ready.read_ready_line(fields):
-				connect_to(ready.port, ready.token)
-				return
+	if ready.read_ready_line(_read_file()):
+		connect_to(ready.port, ready.token)
+		return
 	_retry_at = Time.get_ticks_msec() + _retry_msec
 	_retry_msec = mini(_retry_msec * 2, _LAST_RETRY_MSEC)
+
+
+## Returns what the connection file says; empty as long as it says nothing.
+func _read_file() -> Dictionary:
+	var bytes: PackedByteArray = PackedByteArray()
+	if FileAccess.file_exists(_file):
+		bytes = FileAccess.get_file_as_bytes(_file)
+	var json: JSON = JSON.new()
+	# Of what is no text the engine prints an error for each byte.
+	if bytes.is_empty() or bytes[0] != 0x7b or bytes.size() > _FILE_LIMIT:
+		return {}
+	if json.parse(bytes.get_string_from_utf8()) != OK or json.data is not Dictionary:
+		return {}
+	return json.data
 
 
 func _take_end_of_process() -> void:
