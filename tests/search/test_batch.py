@@ -158,6 +158,7 @@ def test_a_progress_that_raises_leaves_the_pool_usable() -> None:
         assert len(search.find_paths(starts, goals).cost) == 100
 
 
+@pytest.mark.slow
 def test_a_progress_that_raises_ends_the_batch_before_it_is_seen() -> None:
     def fail(done: int, total: int) -> None:
         raise RuntimeError(f"{done} of {total}")

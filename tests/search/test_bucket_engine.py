@@ -184,6 +184,7 @@ def test_no_cell_is_generated_from_where_its_parent_reaches_it(
         assert bent == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1.0, 1e-30, 1e30, 1e-37])
 @each_model
 def test_costs_of_any_size_find_their_buckets(unit: float, model: CostModel) -> None:

@@ -83,6 +83,7 @@ def test_a_grown_open_list_holds_the_same() -> None:
     assert size == 0
 
 
+@pytest.mark.slow
 def test_a_search_outgrows_its_open_list() -> None:
     # Zero estimates over cheap rows beside dear ones keep many cells open at once.
     classes = np.zeros((300, 300), np.uint8)
