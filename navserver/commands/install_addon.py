@@ -73,7 +73,8 @@ def install(project: Path) -> str | None:
     Raises
     ------
     UsageError
-        The folder is no project, or something else stands in the addon's place.
+        The folder is no project or cannot be written, or something else stands in the addon's
+        place.
     """
     if not (project / "project.godot").is_file():
         raise UsageError(f"{project}: no project.godot in it; give the folder of a Godot project")
@@ -81,17 +82,32 @@ def install(project: Path) -> str | None:
     before = addon_version(place) if place.is_dir() else None
     if place.exists() and before is None:
         raise UsageError(f"{place}: is there and is not the addon; move it out of the way")
+    try:
+        _put(addon_folder(), place)
+    except OSError as error:
+        raise UsageError(
+            f"{place}: cannot be written ({error.strerror or error}); allow it, or close whatever"
+            " has its files open"
+        ) from None
+    return before
+
+
+def _put(addon: Path, place: Path) -> None:
+    """Copy it whole or not at all: an editor that is open reads the folder at any moment."""
     place.parent.mkdir(exist_ok=True)
-    # Whole or not at all: an editor that is open reads the folder at any moment.
     partial, old = place.with_name(".navserver-new"), place.with_name(".navserver-old")
     for folder in (partial, old):
         shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(addon_folder(), partial)
-    if before is not None:
+    shutil.copytree(addon, partial)
+    if place.exists():
         place.rename(old)
-    partial.rename(place)
+    try:
+        partial.rename(place)
+    except OSError:
+        if old.exists():
+            old.rename(place)
+        raise
     shutil.rmtree(old, ignore_errors=True)
-    return before
 
 
 def addon_folder() -> Path:

@@ -82,6 +82,35 @@ def test_what_is_not_the_addon_stays(
     assert (place / "mine.gd").exists()
 
 
+def test_a_project_that_cannot_be_written(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "addons").write_text("a file, where the folder would be")
+    assert main(["install-addon", str(project)]) == 2
+    said = capsys.readouterr().err
+    assert f"{project / 'addons' / 'navserver'}: cannot be written (" in said
+    assert "allow it" in said
+
+
+def test_a_copy_that_fails_at_the_end_leaves_what_was_there(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["install-addon", str(project)]) == 0
+    marked = project / "addons" / "navserver" / "marked"
+    marked.write_text("of the copy before")
+    rename = Path.rename
+
+    def held(self: Path, target: Path) -> Path:
+        if self.name == ".navserver-new":
+            raise PermissionError(13, "Permission denied")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", held)
+    assert main(["install-addon", str(project)]) == 2
+    assert "cannot be written (Permission denied)" in capsys.readouterr().err
+    assert marked.is_file()
+
+
 def test_a_folder_without_a_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
         assert main(["install-addon", str(folder)]) == 2
