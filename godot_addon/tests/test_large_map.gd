@@ -59,6 +59,8 @@ func test_what_is_painted_meanwhile_holds() -> void:
 
 func test_a_map_that_leaves_before_it_is_read_fails_what_was_asked() -> void:
 	var request: NavServerPathRequest = _ask(Vector2i(5, 0))
+	await tree.process_frame
+	check(not _map.is_read())
 	tree.root.remove_child(_map)
 	await tree.process_frame
 	check_equal(request.result.status, NavServerPathResult.Status.FAILED)
@@ -70,3 +72,15 @@ func test_a_map_that_leaves_before_it_is_read_fails_what_was_asked() -> void:
 func test_a_call_that_blocks_reads_as_much_as_it_has_time_for() -> void:
 	_map.timeout_msec = 30_000
 	check_equal(_map.get_id_path(Vector2i.ZERO, Vector2i(3, 0)).size(), 4)
+
+
+func test_a_map_is_read_while_the_game_is_paused_or_the_level_disabled() -> void:
+	for mode: Node.ProcessMode in [Node.PROCESS_MODE_INHERIT, Node.PROCESS_MODE_DISABLED]:
+		_map.process_mode = mode
+		tree.paused = mode == Node.PROCESS_MODE_INHERIT
+		_map.rebuild()
+		var request: NavServerPathRequest = _ask(Vector2i(5, 0))
+		await wait_until(request.is_completed, 5.0)
+		tree.paused = false
+		check(_map.is_read())
+		check(request.is_completed() and request.result.has_path())

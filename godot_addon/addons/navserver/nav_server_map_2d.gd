@@ -148,16 +148,13 @@ func _exit_tree() -> void:
 	_drawing = null
 	if not Engine.is_editor_hint():
 		_world.drop()
+		_follow_frames()
 	if _movers != null:
 		NavServer.get_connection().drop_mover_table(_movers)
 
 
 func _notification(what: int) -> void:
-	if what == NOTIFICATION_INTERNAL_PROCESS:
-		if not NavServer.get_connection().is_frame_full:
-			_world.go_on()
-		set_process_internal(_world.is_reading())
-	elif what == NOTIFICATION_POST_ENTER_TREE and is_node_ready():
+	if what == NOTIFICATION_POST_ENTER_TREE and is_node_ready():
 		# A map that comes back into the tree has no _ready of its own.
 		if _movers != null:
 			NavServer.get_connection().add_mover_table(_movers)
@@ -551,7 +548,26 @@ func _finish_frame() -> void:
 		rebuild()
 		return
 	_world.finish_frame(region)
-	set_process_internal(_world.is_reading())
+	_follow_frames()
+
+
+## Frames go on with reading as long as there is more to read. Those of the tree: the node's own
+## stop while the game is paused, as it often is just to load a level.
+func _follow_frames() -> void:
+	var frames: Signal = get_tree().process_frame
+	if _world.is_reading() and not frames.is_connected(_read_on):
+		frames.connect(_read_on)
+	elif not _world.is_reading() and frames.is_connected(_read_on):
+		frames.disconnect(_read_on)
+
+
+func _read_on() -> void:
+	# Whoever is told of the frame before may take the map out of the tree.
+	if not is_inside_tree():
+		return
+	if not NavServer.get_connection().is_frame_full:
+		_world.go_on()
+	_follow_frames()
 
 
 ## Hands the whole map to whoever finds the paths from now on.
@@ -565,12 +581,12 @@ func _put_again() -> void:
 	is_put_again = true
 	_world.put_again(region)
 	var connection: NavServerConnection = NavServer.get_connection()
-	if connection.is_awaited or not can_process():
-		# No frame goes on with it before the answer is wanted, or while the game is paused.
+	if connection.is_awaited:
+		# No frame goes on with it before the answer is wanted.
 		_world.hurry(Time.get_ticks_usec() + _HURRY_USEC)
 	elif not connection.is_frame_full:
 		_world.go_on()
-	set_process_internal(_world.is_reading())
+	_follow_frames()
 
 
 func _mark(cell: Vector2i) -> void:
