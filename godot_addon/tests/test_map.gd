@@ -1,6 +1,8 @@
 extends "test_case.gd"
 ## Maps, requests, obstacles and save games, on the fallback.
 
+const Msgpack := preload("res://addons/navserver/internal/msgpack.gd")
+const Overrides := preload("res://addons/navserver/internal/overrides.gd")
 const TileMaps := preload("tile_maps.gd")
 
 const _ROOMS: Array[String] = [
@@ -373,7 +375,6 @@ func test_save_and_restore() -> void:
 
 
 func test_damaged_states_are_refused_in_words() -> void:
-	const Overrides := preload("res://addons/navserver/internal/overrides.gd")
 	const SavedMap := preload("res://addons/navserver/internal/saved_map.gd")
 	var map: NavServerMap2D = _map_of(_ROOMS)
 	map.set_point_solid(Vector2i(1, -2))
@@ -389,6 +390,30 @@ func test_damaged_states_are_refused_in_words() -> void:
 		if saved.read(damaged).is_empty():
 			saved.give_overrides(Overrides.new())
 		check(not SavedMap.new().read(bytes.slice(0, at)).is_empty())
+
+
+func test_weights_that_are_no_float32_are_refused() -> void:
+	var map: NavServerMap2D = _map_of(["...", "..."])
+	var cell: Vector2i = Vector2i(1, 0)
+	for weight: float in [0.0, 1.2e-38, 3.4e38]:
+		map.set_point_weight_scale(cell, weight)
+		check_equal(map.get_point_weight_scale(cell), weight)
+	var unfit: Dictionary[float, String] = {
+		1e39: "e+39", 1e-40: "e-40", -1.0: "-1", INF: "inf", NAN: "nan"
+	}
+	expect_errors(2 * unfit.size())
+	for weight: float in unfit:
+		map.set_point_weight_scale(cell, weight)
+		check_equal(map.get_point_weight_scale(cell), 3.4e38)
+		# As a state that somebody wrote.
+		var overrides: Overrides = Overrides.new()
+		overrides.scales[cell] = weight
+		var state: Dictionary = overrides.describe()
+		var problem: String = Overrides.new().take(state)
+		check_contains(problem, "%s; give 0, or" % unfit[weight])
+		state["format"] = "navserver-map-1"
+		check(not map.set_state(Msgpack.new().encode(state)))
+		check_equal(map.get_point_weight_scale(cell), 3.4e38)
 
 
 func test_a_map_that_cannot_be_is_refused_with_a_remedy() -> void:

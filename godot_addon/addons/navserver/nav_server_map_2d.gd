@@ -32,6 +32,8 @@ const MapWorld := preload("internal/map_world.gd")
 ## Internal: no part of what this class offers.
 const MoverTable := preload("internal/mover_table.gd")
 ## Internal: no part of what this class offers.
+const Overrides := preload("internal/overrides.gd")
+## Internal: no part of what this class offers.
 const SavedMap := preload("internal/saved_map.gd")
 ## Internal: no part of what this class offers.
 const TileLayout := preload("internal/tile_layout.gd")
@@ -321,7 +323,7 @@ func is_point_solid(id: Vector2i) -> bool:
 	return get_point_class(id) == SOLID
 
 
-## Multiplies what a cell costs by a number of 0 or more.
+## Multiplies what a cell costs by 0, or by a number from 1.2e-38 to 3.4e38.
 func set_point_weight_scale(id: Vector2i, weight_scale: float) -> void:
 	if not _check_scale(weight_scale):
 		return
@@ -341,7 +343,7 @@ func fill_solid_region(cells: Rect2i, solid: bool = true) -> void:
 			set_point_solid(Vector2i(x, y), solid)
 
 
-## Multiplies what the cells of a rectangle cost by a number of 0 or more.
+## Multiplies what the cells of a rectangle cost, as [method set_point_weight_scale] does.
 func fill_weight_scale_region(cells: Rect2i, weight_scale: float) -> void:
 	if not _check_scale(weight_scale):
 		return
@@ -528,12 +530,10 @@ func _get_own_name() -> NodePath:
 
 
 func _check_scale(weight_scale: float) -> bool:
-	if is_finite(weight_scale) and weight_scale >= 0.0:
-		return true
-	push_error(
-		"%s: weight_scale is %s; give a number of 0 or more" % [_get_own_name(), weight_scale]
-	)
-	return false
+	var problem: String = Overrides.find_scale_problem(weight_scale)
+	if not problem.is_empty():
+		push_error("%s: weight_scale %s" % [_get_own_name(), problem])
+	return problem.is_empty()
 
 
 func _is_known() -> bool:

@@ -3,6 +3,11 @@ extends RefCounted
 
 const WorldState := preload("world_state.gd")
 
+# Whoever finds the paths keeps factors as float32: one beyond the greatest would be infinite there,
+# and one of less than the least normal number loses its digits.
+const _GREATEST_SCALE: float = 3.4028234663852886e38
+const _LEAST_SCALE: float = 1.1754943508222875e-38
+
 ## Cells that are solid or walkable whatever their tile says.
 var solid: Dictionary[Vector2i, bool] = {}
 ## Factor of a cell's cost.
@@ -26,6 +31,14 @@ func get_class_of(cell: Vector2i, tile: int) -> int:
 	# Of several obstacles the highest class holds; solid is the highest.
 	var laid: int = _highest.get(cell, -1)
 	return class_id if laid < 0 or class_id == WorldState.SOLID else laid
+
+
+## Returns why a cell's cost cannot be multiplied by a number, with the remedy; nothing if it can.
+static func find_scale_problem(scale: float) -> String:
+	if scale == 0.0 or scale >= _LEAST_SCALE and scale <= _GREATEST_SCALE:
+		return ""
+	var told: String = String.num_scientific(scale)
+	return "is %s; give 0, or a number from 1.2e-38 to 3.4e38" % told
 
 
 ## Returns by what the cost of a cell is multiplied.
@@ -109,8 +122,9 @@ func take(state: Dictionary) -> String:
 		return "its parts differ in length"
 	var factors: PackedFloat64Array = parts[3].to_float64_array()
 	for factor: float in factors:
-		if is_nan(factor) or is_inf(factor) or factor < 0.0:
-			return "a weight is %s" % factor
+		var problem: String = find_scale_problem(factor)
+		if not problem.is_empty():
+			return "a weight " + problem
 	clear()
 	var cells: PackedInt32Array = parts[0].to_int32_array()
 	for index: int in parts[1].size():
