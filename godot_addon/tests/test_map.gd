@@ -238,6 +238,47 @@ func test_methods_of_astar_grid_2d() -> void:
 	check_equal(map.is_in_bounds(4, 2), false)
 
 
+func test_regions_are_filled_as_far_as_the_map_goes() -> void:
+	expect_errors(1)
+	var map: NavServerMap2D = _map_of(["...", "..."])
+	var everywhere: Rect2i = Rect2i(-1_000, -1_000, 2_000, 2_000)
+	map.fill_solid_region(everywhere)
+	map.fill_weight_scale_region(everywhere, 2.0)
+	check(map.is_point_solid(Vector2i(2, 1)))
+	map.set_point_solid(Vector2i(2, 1), false)
+	check_equal(map.get_point_weight_scale(Vector2i(3, 1)), 1.0)
+	check(map.get_state().size() < 1000)
+	map.clear_overrides()
+	# What is painted, set or added in the same frame is part of it.
+	_layer_of(map).set_cell(Vector2i(3, 0), 7, TileMaps.GROUND)
+	map.fill_weight_scale_region(everywhere, 3.0)
+	check_equal(map.get_point_weight_scale(Vector2i(3, 1)), 3.0)
+	map.region = Rect2i(0, 0, 6, 1)
+	map.fill_weight_scale_region(everywhere, 4.0)
+	check_equal(map.get_point_weight_scale(Vector2i(5, 0)), 4.0)
+	check_equal(map.get_point_weight_scale(Vector2i(3, 1)), 3.0)
+	var later: NavServerMap2D = NavServerMap2D.new()
+	later.fill_solid_region(Rect2i(0, 0, 3, -1))
+	later.fill_solid_region(Rect2i(0, 0, 4, 1))
+	later.fill_solid_region(everywhere)
+	later.region = Rect2i(0, 0, 4, 2)
+	add_node(later)
+	check(later.is_point_solid(Vector2i(3, 0)))
+	check(not later.is_point_solid(Vector2i(3, 1)))
+
+
+func test_regions_of_a_stacked_map_are_filled_to_its_rim() -> void:
+	var tile_set: TileSet = TileMaps.tile_set(true, TileSet.TILE_SHAPE_ISOMETRIC)
+	var map: NavServerMap2D = NavServerMap2D.new()
+	map.add_child(TileMaps.layer(["....", "....", "...."], tile_set))
+	add_node(map)
+	await map.map_ready
+	map.fill_solid_region(Rect2i(-300, -300, 600, 600))
+	for cell: Vector2i in _layer_of(map).get_used_cells():
+		check(map.is_point_solid(cell))
+	check(map.get_state().size() < 1000)
+
+
 func test_edits_are_told_and_heeded() -> void:
 	var map: NavServerMap2D = _map_of(_ROOMS)
 	await _find(map, Vector2i(1, 1), Vector2i(7, 1))

@@ -49,6 +49,8 @@ const SOLID: int = WorldState.SOLID
 
 # So long layers are read at once for somebody who waits.
 const _HURRY_USEC: int = 1000
+# So many cells may be filled before there are any.
+const _KEPT_LIMIT: int = 1 << 20
 const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_NO_OBSTACLES
 
 ## The layers that make the map, bottom first. Empty takes all TileMapLayers below this node, else
@@ -336,19 +338,24 @@ func get_point_weight_scale(id: Vector2i) -> float:
 	return _world.overrides.get_scale_of(id)
 
 
-## Makes all cells of a rectangle solid or walkable.
+## Makes all cells of a rectangle solid or walkable; what of it lies beyond the map does not count,
+## even if the map grows later. A map that has neither tiles nor a [member region] yet keeps
+## 1,048,576 cells at most for later.
 func fill_solid_region(cells: Rect2i, solid: bool = true) -> void:
-	for y: int in range(cells.position.y, cells.end.y):
-		for x: int in range(cells.position.x, cells.end.x):
+	var part: Rect2i = _clip(cells)
+	for y: int in range(part.position.y, part.end.y):
+		for x: int in range(part.position.x, part.end.x):
 			set_point_solid(Vector2i(x, y), solid)
 
 
-## Multiplies what the cells of a rectangle cost, as [method set_point_weight_scale] does.
+## Multiplies what the cells of a rectangle cost, as [method set_point_weight_scale] does; of which
+## cells as in [method fill_solid_region].
 func fill_weight_scale_region(cells: Rect2i, weight_scale: float) -> void:
 	if not _check_scale(weight_scale):
 		return
-	for y: int in range(cells.position.y, cells.end.y):
-		for x: int in range(cells.position.x, cells.end.x):
+	var part: Rect2i = _clip(cells)
+	for y: int in range(part.position.y, part.end.y):
+		for x: int in range(part.position.x, part.end.x):
 			set_point_weight_scale(Vector2i(x, y), weight_scale)
 
 
@@ -534,6 +541,25 @@ func _check_scale(weight_scale: float) -> bool:
 	if not problem.is_empty():
 		push_error("%s: weight_scale %s" % [_get_own_name(), problem])
 	return problem.is_empty()
+
+
+## Returns what of a rectangle is part of the map, or will be once this frame has ended: whoever
+## makes a level may paint and fill in one go.
+func _clip(cells: Rect2i) -> Rect2i:
+	if not cells.has_area() or not _dirty and _world.region.encloses(cells):
+		return cells
+	var extent: Rect2i = region if region.has_area() else _world.find_extent(find_layers())
+	if extent.has_area():
+		return cells.intersection(extent)
+	if cells.get_area() <= _KEPT_LIMIT:
+		return cells
+	push_error(
+		(
+			"%s: %s are more cells than a map without any keeps: paint tiles before, or set region"
+			% [_get_own_name(), cells]
+		)
+	)
+	return Rect2i()
 
 
 func _is_known() -> bool:

@@ -15,11 +15,14 @@ const WorldState := preload("world_state.gd")
 const _NO_CELLS: String = "the map has no cells: paint tiles, or set region"
 # So many cells are read at once by whoever asks before the first frame has ended.
 const _SMALL: int = 1 << 14
+const _NEVER: int = 1 << 62
 
 ## The world as the backends know it.
 var state: WorldState = WorldState.new()
 ## Where its cells lie; null until [method begin].
 var layout: TileLayout = null
+## The cells of the map as its layers number them; without an area as long as it is not known.
+var region: Rect2i = Rect2i()
 ## From the cells' coordinates to the map's.
 var layer_transform: Transform2D = Transform2D.IDENTITY
 ## What code has set.
@@ -45,7 +48,7 @@ func begin(
 	the_layout: TileLayout,
 	table: TileTable,
 	transform: Transform2D,
-	region: Rect2i,
+	given_region: Rect2i,
 	diagonal_mode: AStarGrid2D.DiagonalMode
 ) -> void:
 	_layers = layers
@@ -54,6 +57,7 @@ func begin(
 	_table = table
 	layer_transform = transform
 	problem = ""
+	region = Rect2i()
 	state.region = Rect2i()
 	state.transform = transform * layout.transform
 	state.diagonal_mode = diagonal_mode
@@ -61,26 +65,26 @@ func begin(
 	state.tile_table = table.rows
 	state.layout = null if layout.identical else layout
 	_is_early = true
-	_start_reading(region)
+	_start_reading(given_region)
 
 
 ## Begins to read the layers again, for another backend; [method go_on] goes on with it.
-func put_again(region: Rect2i) -> void:
+func put_again(given_region: Rect2i) -> void:
 	_is_early = false
-	_start_reading(region)
+	_start_reading(given_region)
 
 
 ## Takes in what else was painted in the frame of [method begin].
-func finish_frame(region: Rect2i) -> void:
+func finish_frame(given_region: Rect2i) -> void:
 	if not _is_early:
 		return
 	_is_early = false
 	if state.is_read:
-		var again: TileReader = TileReader.new(_layers, region)
+		var again: TileReader = TileReader.new(_layers, given_region)
 		var is_whole: bool = again.read(_get_deadline())
 		if is_whole and _early_hash != 0 and again.hash_blobs() == _early_hash:
 			return
-	_start_reading(region)
+	_start_reading(given_region)
 	_go_on(_get_deadline())
 
 
@@ -130,6 +134,15 @@ func is_beyond(cell: Vector2i) -> bool:
 		not state.region.has_point(layout.to_inner(cell))
 		and _table.get_class_of(_layers, cell) >= 0
 	)
+
+
+## Returns the cells of the map with those that layers have tiles on by now.
+func find_extent(layers: Array[TileMapLayer]) -> Rect2i:
+	var reader: TileReader = TileReader.new(layers, Rect2i())
+	reader.measure(_NEVER)
+	if not (region.has_area() and reader.region.has_area()):
+		return region if region.has_area() else reader.region
+	return region.merge(reader.region)
 
 
 ## Tells whether a layer is part of the map.
@@ -260,8 +273,8 @@ static func _list_tile_sets(layers: Array[TileMapLayer]) -> Array[TileSet]:
 	return tile_sets
 
 
-func _start_reading(region: Rect2i) -> void:
-	_reader = TileReader.new(_layers, region)
+func _start_reading(given_region: Rect2i) -> void:
+	_reader = TileReader.new(_layers, given_region)
 	state.is_read = false
 
 
@@ -283,6 +296,7 @@ func _take_region() -> void:
 	var cells: Rect2i = layout.to_inner_region(_reader.region)
 	problem = _find_problem(cells)
 	if problem.is_empty():
+		region = _reader.region
 		state.region = cells
 	else:
 		_reader = null
