@@ -12,7 +12,8 @@ var start_position: Vector2 = Vector2.ZERO
 var target_position: Vector2 = Vector2.ZERO
 ## Who walks; null walks over every class but solid at cost 1.
 var profile: NavServerProfile = null
-## Side of the square body in cells; 0 takes the profile's.
+## Side of the square body in cells, 1 to 32; 0 takes the profile's. Another one is answered with
+## [constant NavServerPathResult.Status.FAILED].
 var size: int = 0
 ## Answer within so many milliseconds, with [constant NavServerPathResult.Status.DEADLINE] if there
 ## is no path by then; 0 waits as long as it takes.

@@ -13,7 +13,8 @@ extends Resource
 ## profile does not see what is written into the dictionary.
 @export var class_costs: Dictionary[int, float] = {}:
 	set = set_class_costs
-## Side of the square body in cells; it is anchored at its top left cell.
+## Side of the square body in cells; it is anchored at its top left cell. What is less than 1 counts
+## as 1, what is more than 32 as 32.
 @export_range(1, 32) var size: int = 1:
 	set = set_size
 ## Color in which paths of this profile are drawn.

@@ -203,6 +203,22 @@ func test_edits_reach_it_and_break_watched_paths() -> void:
 	check_equal(result.status, NavServerPathResult.Status.FOUND)
 
 
+func test_a_body_that_cannot_be_fails_alone() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	for size: int in [-1, 33, 256, 257]:
+		var query: NavServerPathQuery = _query(map, Vector2i(1, 1), Vector2i(7, 1))
+		query.size = size
+		var request: NavServerPathRequest = map.find_path(query)
+		var others: Array[NavServerPathRequest] = []
+		for index: int in 2:
+			others.append(map.find_path(_query(map, Vector2i(1, 1), Vector2i(7, 1 + index))))
+		var result: NavServerPathResult = await request.wait()
+		check_equal(result.status, NavServerPathResult.Status.FAILED)
+		check_equal(result.reason, "size is %d; give 1 to 32 cells, or 0 for the profile's" % size)
+		for other: NavServerPathRequest in others:
+			check_equal((await other.wait()).status, NavServerPathResult.Status.FOUND)
+
+
 func test_size_blocked_cells_partial_paths_and_statuses() -> void:
 	var map: NavServerMap2D = _map_of(["....", "....", "#.#.", "...."])
 	var query: NavServerPathQuery = _query(map, Vector2i(0, 0), Vector2i(1, 3))

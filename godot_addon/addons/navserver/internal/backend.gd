@@ -123,6 +123,16 @@ func get_capabilities() -> PackedStringArray:
 	return PackedStringArray()
 
 
+## Answers a job that nobody can search for, so that it does no harm to those it would leave with;
+## tells whether it is one.
+static func _is_refused(job: PathJob) -> bool:
+	var problem: String = job.find_problem()
+	if problem.is_empty():
+		return false
+	job.answer(NavServerPathResult.without_path(NavServerPathResult.Status.FAILED, problem))
+	return true
+
+
 ## Tells once that a watched path has broken at an entry of its cells.
 func _tell_broken(number: int, index: int) -> void:
 	var watcher: Object = _watchers.get(number)

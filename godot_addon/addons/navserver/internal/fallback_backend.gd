@@ -53,8 +53,9 @@ func set_profile(world: WorldState, name: String, costs: PackedFloat32Array) -> 
 
 func find_paths(jobs: Array[PathJob]) -> void:
 	for job: PathJob in jobs:
-		_unanswered[job] = true
-		_add_task(_do_find_path.bind(job))
+		if not _is_refused(job):
+			_unanswered[job] = true
+			_add_task(_do_find_path.bind(job))
 
 
 func find_batch(batch: AgentBatch) -> void:

@@ -36,7 +36,7 @@ func find_path(query: NavServerPathQuery) -> NavServerPathRequest:
 		_map.global_to_map(query.target_position),
 		query.profile
 	)
-	if query.size > 0:
+	if query.size != 0:
 		job.size = query.size
 	# What is no time, or longer than anybody waits, is no deadline.
 	if query.deadline_msec > 0.0 and query.deadline_msec <= _LONGEST_MSEC:

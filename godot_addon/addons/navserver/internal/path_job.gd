@@ -9,6 +9,9 @@ signal invalidated(index: int)
 const RequestLog := preload("request_log.gd")
 const WorldState := preload("world_state.gd")
 
+## Most cells a side of a body, as the sidecar takes it.
+const SIZE_LIMIT: int = 32
+
 ## The world.
 var world: WorldState = null
 ## Where the body stands.
@@ -44,6 +47,13 @@ var _over: bool = false
 ## Tells whether the answer is there.
 func is_over() -> bool:
 	return _over
+
+
+## Returns why nobody can search for such a body, with the remedy; nothing if it can be.
+func find_problem() -> String:
+	if size >= 1 and size <= SIZE_LIMIT:
+		return ""
+	return "size is %d; give 1 to %d cells, or 0 for the profile's" % [size, SIZE_LIMIT]
 
 
 ## Hands on the answer; a second one is dropped.

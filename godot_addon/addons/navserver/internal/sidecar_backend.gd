@@ -149,7 +149,9 @@ func withdraw(id: int) -> void:
 func find_paths(jobs: Array[PathJob]) -> void:
 	var groups: Dictionary[Array, Array] = {}
 	for job: PathJob in jobs:
-		if job.is_over() or _is_kept_for_later(job) or _is_outside(job):
+		if job.is_over() or _is_refused(job):
+			continue
+		if _is_kept_for_later(job) or _is_outside(job):
 			continue
 		if not job.blocked_cells.is_empty():
 			_ask_one(job)

@@ -1,0 +1,52 @@
+extends "test_case.gd"
+## Requests for bodies that cannot be, and paths that are watched, on the fallback.
+
+const TileMaps := preload("tile_maps.gd")
+
+const _ROOMS: Array[String] = [
+	"#########",
+	"#...#...#",
+	"#...#...#",
+	"#.......#",
+	"#...#...#",
+	"#########",
+]
+
+var _map: NavServerMap2D = null
+
+
+func before_each() -> void:
+	_map = NavServerMap2D.new()
+	_map.add_child(TileMaps.layer(_ROOMS, TileMaps.tile_set()))
+	_map.timeout_msec = 1000
+	add_node(_map)
+
+
+func _query(from: Vector2i, to: Vector2i) -> NavServerPathQuery:
+	var query: NavServerPathQuery = NavServerPathQuery.new()
+	query.start_position = _map.to_global(_map.map_to_local(from))
+	query.target_position = _map.to_global(_map.map_to_local(to))
+	return query
+
+
+func test_a_body_that_cannot_be_fails_alone() -> void:
+	for size: int in [-1, 33, 257, 100_000]:
+		var query: NavServerPathQuery = _query(Vector2i(1, 1), Vector2i(7, 1))
+		query.size = size
+		var request: NavServerPathRequest = _map.find_path(query)
+		var other: NavServerPathRequest = _map.find_path(_query(Vector2i(1, 1), Vector2i(7, 1)))
+		var result: NavServerPathResult = await request.wait()
+		check_equal(result.status, NavServerPathResult.Status.FAILED)
+		check_equal(result.reason, "size is %d; give 1 to 32 cells, or 0 for the profile's" % size)
+		check_equal((await other.wait()).status, NavServerPathResult.Status.FOUND)
+	# An edit looks at the cells that a body of each size may stand on.
+	_map.set_point_solid(Vector2i(4, 3))
+	check(_map.get_id_path(Vector2i(1, 1), Vector2i(7, 1)).is_empty())
+	var largest: NavServerPathQuery = _query(Vector2i(1, 1), Vector2i(7, 1))
+	largest.size = 32
+	var blocked: NavServerPathResult = await _map.find_path(largest).wait()
+	check_equal(blocked.status, NavServerPathResult.Status.START_BLOCKED)
+	var profile: NavServerProfile = NavServerProfile.new()
+	for size: int in [0, 1000]:
+		profile.size = size
+		check_equal(profile.size, clampi(size, 1, 32))
