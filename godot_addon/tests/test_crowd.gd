@@ -84,6 +84,8 @@ func test_a_crowd_whose_map_was_freed_before_it_keeps_nothing() -> void:
 	var ids: PackedInt64Array = crowd.spawn([Vector2(8, 8)])
 	var table: WeakRef = weakref(map.get_movers())
 	map.free()
+	check_equal(crowd.get_positions().size(), 0)
+	check(is_nan(crowd.get_unit_position(ids[0]).x))
 	await tree.physics_frame
 	await tree.physics_frame
 	crowd.order(ids, Vector2(40, 40))

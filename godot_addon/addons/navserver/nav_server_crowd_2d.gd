@@ -300,7 +300,7 @@ func get_unit_ids() -> PackedInt64Array:
 
 ## Returns the positions of [method get_unit_ids] in global coordinates, in the same order.
 func get_positions() -> PackedVector2Array:
-	if _found == null:
+	if not is_instance_valid(_found):
 		return PackedVector2Array()
 	return _found.global_transform * _group.list_positions()
 
@@ -318,7 +318,7 @@ func has_unit(id: int) -> bool:
 ## Returns where a unit is, in global coordinates; outside the area of interest that may be half a
 ## second old. NAN for a unit that is not there.
 func get_unit_position(id: int) -> Vector2:
-	if _found == null:
+	if not is_instance_valid(_found):
 		return Vector2(NAN, NAN)
 	return _found.global_transform * _group.get_position_of(id)
 
@@ -356,6 +356,7 @@ func _follow_map() -> bool:
 		_found = next
 		if next != null:
 			_group.columns = _get_columns()
+			_group.follow(next)
 			next.get_movers().add_group(_group)
 	if next == null and not _has_complained:
 		_has_complained = true
@@ -519,7 +520,7 @@ func _dress() -> void:
 func _on_viewed() -> void:
 	if draw_units:
 		_drawing.show(_group.view)
-	if _overlay != null and _found != null:
+	if _overlay != null and is_instance_valid(_found):
 		_overlay.draw(_found)
 	units_moved.emit()
 

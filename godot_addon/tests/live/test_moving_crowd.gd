@@ -282,6 +282,59 @@ func test_a_rebuilt_map_keeps_its_units() -> void:
 	check(_cell_of(_crowd, ids[3]).x > 10)
 
 
+func _make_other_map() -> NavServerMap2D:
+	var other: NavServerMap2D = NavServerMap2D.new()
+	other.region = Rect2i(0, 0, 30, 12)
+	other.set_point_solid(Vector2i(2, 2))
+	add_node(other)
+	return other
+
+
+func test_units_go_on_where_another_map_takes_the_place_of_theirs() -> void:
+	var crowd: NavServerCrowd2D = _make_crowd()
+	crowd.reparent(tree.root)
+	crowd.map = _map
+	crowd.profile = NavServerProfile.new()
+	crowd.profile.class_costs = {3: 5.0}
+	var ids: PackedInt64Array = _spawn(crowd, 4)
+	await _step(3)
+	var other: NavServerMap2D = _make_other_map()
+	_map.queue_free()
+	_map = other
+	await wait_until(func() -> bool: return not crowd.is_available())
+	await wait_until(crowd.is_available)
+	crowd.order(ids, _at(Vector2i(25, 5)))
+	await wait_until(func() -> bool: return _arrived.size() >= 4)
+	check(_cell_of(crowd, ids[0]).x > 20)
+	var last: NavServerMap2D = _make_other_map()
+	await wait_until(func() -> bool: return last.map_version > 0)
+	# Those whose handles are still on their way when the map is left.
+	ids.append_array(crowd.spawn([_at(Vector2i(5, 5)), _at(Vector2i(2, 2))]))
+	crowd.map = last
+	ids.append_array(crowd.spawn([_at(Vector2i(7, 5))]))
+	# By the first answer theirs has come, too.
+	await _count_at_sidecar()
+	check_equal(await _count_at_sidecar(), 0)
+	_map = last
+	await wait_until(crowd.is_available)
+	await _step(3)
+	check_equal(crowd.get_unit_ids(), ids)
+	check_equal(await _count_at_sidecar(), 7)
+	check(_cell_of(crowd, ids[5]) != Vector2i(2, 2))
+	crowd.free()
+
+
+func test_a_crowd_that_goes_before_its_units_are_made_leaves_none() -> void:
+	_spawn(_crowd, 1)
+	await _step(3)
+	var other: NavServerCrowd2D = _make_crowd()
+	await tree.physics_frame
+	_spawn(other, 3)
+	other.free()
+	await _step(3)
+	check_equal(await _count_at_sidecar(), 1)
+
+
 func test_units_are_saved_across_a_restart() -> void:
 	_crowd.name = "Soldiers"
 	var walkers: PackedInt64Array = _spawn(_crowd, 20)

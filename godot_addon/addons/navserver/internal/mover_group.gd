@@ -12,9 +12,11 @@ signal stuck(ids: PackedInt64Array, reasons: PackedByteArray)
 signal viewed
 
 const Message := preload("message.gd")
+const MoverGround := preload("mover_ground.gd")
 const MoverTable := preload("mover_table.gd")
 const MoverUnit := preload("mover_unit.gd")
 const MoverView := preload("mover_view.gd")
+const WorldState := preload("world_state.gd")
 
 # The protocol's event kinds.
 const _ARRIVED: int = 0
@@ -265,6 +267,15 @@ func is_active() -> bool:
 	return not _units.is_empty() and node.is_inside_tree() and node.can_process()
 
 
+## Takes note that the units are on another map from now on; the last one may be freed.
+func follow(map: NavServerMap2D) -> void:
+	var world: WorldState = map.get_movers().world
+	for id: int in _units:
+		var kind: MoverUnit.Kind = _units[id].kind
+		if kind.ground.world != world:
+			kind.ground = MoverGround.new(map, kind.ground.profile)
+
+
 ## Makes the movers at a sidecar that knows none of them.
 func make() -> void:
 	if not _units.is_empty():
@@ -426,6 +437,12 @@ func _send_handles(type: String, handles: PackedInt64Array) -> void:
 	table.ask(message)
 
 
+static func _remove_movers(there: MoverTable, handles: PackedInt64Array) -> void:
+	var message: Message = Message.new("movers_remove")
+	_add_handles(message, handles)
+	there.ask(message)
+
+
 static func _add_handles(message: Message, handles: PackedInt64Array) -> void:
 	message.add_array("handles", "i64", str(handles.size()), handles.to_byte_array())
 
@@ -451,12 +468,19 @@ func _send_units(ids: PackedInt64Array) -> void:
 		message.header.merge(kind.properties)
 		message.header.merge(kind.ground.describe())
 		message.add_array("positions", "f32", "%dx2" % points.size(), points.to_byte_array())
-		table.ask(message, _take_handles.bind(by_kind[kind], units, kind, points))
+		var there: MoverTable = table
+		var added: PackedInt64Array = by_kind[kind]
+		# The group lives until it is told: whoever is made for nobody has to go again.
+		table.ask(
+			message,
+			func(reply: Message) -> void: _take_handles(reply, there, added, units, kind, points)
+		)
 
 
 ## Takes the handles of units that were sent so; what has been said of them since is told now.
 func _take_handles(
 	reply: Message,
+	there: MoverTable,
 	ids: PackedInt64Array,
 	units: Array[MoverUnit],
 	kind: MoverUnit.Kind,
@@ -465,6 +489,9 @@ func _take_handles(
 	var handles: PackedInt64Array = reply.get_bytes("handles", "i64").to_int64_array()
 	if handles.size() != ids.size():
 		return
+	if there != table:
+		_remove_movers(there, handles)
+		return
 	var gone: PackedInt64Array = PackedInt64Array()
 	var sent: PackedInt64Array = PackedInt64Array()
 	var placed: PackedInt64Array = PackedInt64Array()
@@ -472,8 +499,8 @@ func _take_handles(
 	var changed: Dictionary[MoverUnit.Kind, PackedInt64Array] = {}
 	for index: int in ids.size():
 		var unit: MoverUnit = _units.get(ids[index])
-		# Another may have its id by now.
-		if unit != units[index]:
+		# Another may have its id by now, and it another mover.
+		if unit != units[index] or unit.handle != 0:
 			gone.append(handles[index])
 			continue
 		unit.handle = handles[index]
