@@ -206,3 +206,25 @@ func test_properties_and_pauses() -> void:
 	agent.set_velocity_forced(Vector2(0.0, 20.0))
 	await wait_until(func() -> bool: return velocities.size() > count + 5)
 	check_equal(_count_movers(), 1)
+
+
+func test_who_is_told_may_free_the_map() -> void:
+	var count: Array[int] = [0]
+	for y: int in range(1, 5):
+		var body: Node2D = Node2D.new()
+		body.position = _at(Vector2i(1, y))
+		add_node(body)
+		var agent: NavServerAgent2D = NavServerAgent2D.new()
+		agent.avoidance_enabled = true
+		agent.velocity = Vector2(-500.0, 0.0)
+		agent.velocity_computed.connect(
+			func(_safe_velocity: Vector2) -> void:
+				count[0] += 1
+				if count[0] == 6:
+					_map.free()
+		)
+		body.add_child(agent)
+	await wait_until(func() -> bool: return count[0] >= 6)
+	for frame: int in 3:
+		await tree.physics_frame
+	check_equal(count[0], 6, "told of a map that is not there")

@@ -140,10 +140,14 @@ func take(velocities: PackedVector2Array, wishes: Wishes) -> void:
 
 ## Tells each agent how it may go; at the beginning of a physics frame.
 func tell(delta: float) -> void:
+	# Who was told before may have freed any of them.
+	if not is_instance_valid(map):
+		return
 	var frame: int = Engine.get_physics_frames()
 	var to_map: Transform2D = map.global_transform.affine_inverse()
 	for avoider: Avoider in _avoiders.keys():
-		# Who was told before may have freed it.
+		if not is_instance_valid(map):
+			return
 		if avoider not in _avoiders or not avoider.is_active():
 			continue
 		var agent: NavServerAgent2D = avoider.agent
