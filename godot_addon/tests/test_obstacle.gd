@@ -33,6 +33,34 @@ func test_obstacles_that_are_there_before_their_map() -> void:
 	check(kept.is_point_solid(Vector2i(4, 3)))
 
 
+func test_an_obstacle_stays_on_its_map_when_another_comes() -> void:
+	var map: NavServerMap2D = _add_map()
+	var door: NavServerObstacle2D = NavServerObstacle2D.new()
+	door.position = Vector2(4 * 16 + 8, 3 * 16 + 8)
+	add_node(door)
+	var other: NavServerMap2D = _add_map()
+	await tree.process_frame
+	check(map.is_point_solid(Vector2i(4, 3)))
+	door.position.x += 16.0
+	await tree.process_frame
+	check(not map.is_point_solid(Vector2i(4, 3)))
+	check(map.is_point_solid(Vector2i(5, 3)))
+	door.enabled = false
+	check(not map.is_point_solid(Vector2i(5, 3)))
+	check(not other.is_point_solid(Vector2i(5, 3)))
+	door.enabled = true
+	# One that comes beside both knows its map once the other has left.
+	var late: NavServerObstacle2D = NavServerObstacle2D.new()
+	late.position = Vector2(8, 8)
+	add_node(late)
+	check(not map.is_point_solid(Vector2i.ZERO))
+	map.queue_free()
+	await tree.process_frame
+	await tree.process_frame
+	check(other.is_point_solid(Vector2i.ZERO))
+	check(other.is_point_solid(Vector2i(5, 3)))
+
+
 func test_obstacles_that_lie_on_each_other() -> void:
 	var overrides: Overrides = Overrides.new()
 	var random: RandomNumberGenerator = RandomNumberGenerator.new()

@@ -153,6 +153,10 @@ func _exit_tree() -> void:
 	if not Engine.is_editor_hint():
 		_world.drop()
 		_follow_frames()
+		# Those that another map beside this one kept from knowing theirs.
+		get_tree().call_group_flags(
+			SceneTree.GROUP_CALL_DEFERRED, NavServerObstacle2D.GROUP, &"follow_map"
+		)
 	if _movers != null:
 		NavServer.get_connection().drop_mover_table(_movers)
 

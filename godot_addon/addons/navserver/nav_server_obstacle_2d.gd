@@ -12,7 +12,8 @@ extends Node2D
 ## Group of all obstacles in the tree.
 const GROUP: StringName = &"navserver_obstacles"
 
-## The map; empty takes the nearest one above, else the only one in the tree.
+## The map; empty takes the nearest one above, else the only one in the tree, and stays there when
+## others come.
 @export var map: NavServerMap2D = null:
 	set(value):
 		_lift()
@@ -74,11 +75,14 @@ func _draw() -> void:
 		draw_colored_polygon(_get_corners(), Color(1.0, 0.3, 0.2, 0.3))
 
 
-## Lies on the map that has come into the tree, unless it lies on one already; for
-## [NavServerMap2D].
+## Looks for a map after one has come or gone, unless it lies on one already; for [NavServerMap2D].
 func follow_map() -> void:
-	if not is_instance_valid(_laid_on) or not _laid_on.is_inside_tree():
+	if not _is_laid():
 		_lay()
+
+
+func _is_laid() -> bool:
+	return is_instance_valid(_laid_on) and _laid_on.is_inside_tree()
 
 
 func _get_corners() -> PackedVector2Array:
@@ -92,7 +96,11 @@ func _lay() -> void:
 	if not is_node_ready() or not is_inside_tree() or Engine.is_editor_hint():
 		return
 	var found: NavServerMap2D = NavServerAgent2D.find_map(self, map)
+	if found == null and _is_laid():
+		# Others have come since, and it is not for them to open a door that stands here.
+		found = _laid_on
 	if found == null:
+		_lift()
 		return
 	if found != _laid_on:
 		_lift()
