@@ -254,6 +254,27 @@ func test_teleport_properties_and_walls() -> void:
 	await wait_until(func() -> bool: return _arrived.size() >= 2)
 
 
+func test_ids_that_stand_twice_count_once() -> void:
+	var ids: PackedInt64Array = _spawn(_crowd, 4)
+	await _step(3)
+	var twice: PackedInt64Array = [ids[0], ids[1], ids[0]]
+	_crowd.order_each(twice, [_at(Vector2i(5, 1)), _at(Vector2i(5, 7)), _at(Vector2i(12, 1))])
+	await wait_until(func() -> bool: return _arrived.size() >= 2)
+	check_equal(_cell_of(_crowd, ids[0]), Vector2i(12, 1))
+	_crowd.teleport(twice, [_at(Vector2i(3, 5)), _at(Vector2i(3, 6)), _at(Vector2i(14, 5))])
+	await wait_until(func() -> bool: return _cell_of(_crowd, ids[0]) == Vector2i(14, 5))
+	_crowd.set_properties(twice, {"max_speed": 20.0})
+	_crowd.order(twice, _at(Vector2i(16, 4)))
+	_crowd.stop(twice)
+	await _step(5)
+	check_equal(_cell_of(_crowd, ids[0]), Vector2i(14, 5))
+	_crowd.remove(twice)
+	check_equal(_crowd.get_unit_count(), 2)
+	await _step(3)
+	check_equal(_crowd.get_unit_ids(), ids.slice(2))
+	check_equal(await _count_at_sidecar(), 2)
+
+
 func test_only_those_in_view_are_told_of() -> void:
 	var camera: Camera2D = Camera2D.new()
 	camera.zoom = Vector2(200.0, 200.0)

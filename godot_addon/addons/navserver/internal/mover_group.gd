@@ -130,24 +130,24 @@ func stop(ids: PackedInt64Array) -> void:
 
 ## Puts units somewhere else.
 func place(ids: PackedInt64Array, points: PackedVector2Array) -> void:
-	var handles: PackedInt64Array = PackedInt64Array()
-	var placed: PackedVector2Array = PackedVector2Array()
+	# By handles: the sidecar takes each once, so of ids that stand twice the last place counts.
+	var placed: Dictionary[int, Vector2] = {}
 	for index: int in ids.size():
 		var unit: MoverUnit = _units.get(ids[index])
 		if unit == null:
 			continue
 		unit.position = points[index]
 		if unit.handle != 0:
-			handles.append(unit.handle)
 			var point: Vector2 = table.world.bring_inside([points[index]])[0]
-			placed.append(unit.kind.ground.find_room(point))
-	if handles.is_empty() or not _is_live():
+			placed[unit.handle] = unit.kind.ground.find_room(point)
+	if placed.is_empty() or not _is_live():
 		view = null if not _is_live() else view
 		return
 	var message: Message = Message.new("movers_set")
 	message.header["space"] = "world"
-	_add_handles(message, handles)
-	message.add_array("positions", "f32", "%dx2" % placed.size(), placed.to_byte_array())
+	_add_handles(message, PackedInt64Array(placed.keys()))
+	var places: PackedVector2Array = PackedVector2Array(placed.values())
+	message.add_array("positions", "f32", "%dx2" % places.size(), places.to_byte_array())
 	table.ask(message)
 
 
@@ -420,13 +420,14 @@ func _are_all_there() -> bool:
 	return true
 
 
+## Returns what names units to the sidecar, each once: it refuses a list where one stands twice.
 func _handles_of(ids: PackedInt64Array) -> PackedInt64Array:
-	var handles: PackedInt64Array = PackedInt64Array()
+	var handles: Dictionary[int, bool] = {}
 	for id: int in ids:
 		var unit: MoverUnit = _units.get(id)
 		if unit != null and unit.handle != 0:
-			handles.append(unit.handle)
-	return handles
+			handles[unit.handle] = true
+	return PackedInt64Array(handles.keys())
 
 
 func _send_handles(type: String, handles: PackedInt64Array) -> void:
@@ -525,21 +526,20 @@ func _take_handles(
 
 ## Sends those of the units to their goals that the sidecar knows and that spread so.
 func _send_orders(ids: PackedInt64Array, spread: bool) -> void:
-	var handles: PackedInt64Array = PackedInt64Array()
-	var goals: PackedVector2Array = PackedVector2Array()
+	var sent: Dictionary[int, Vector2] = {}
 	for id: int in ids:
 		var unit: MoverUnit = _units.get(id)
 		if unit != null and unit.handle != 0 and unit.has_goal and unit.spread == spread:
-			handles.append(unit.handle)
-			goals.append(unit.goal)
-	if handles.is_empty():
+			sent[unit.handle] = unit.goal
+	if sent.is_empty():
 		return
+	var goals: PackedVector2Array = PackedVector2Array(sent.values())
 	if goals.count(goals[0]) == goals.size():
 		goals.resize(1)
 	goals = table.world.bring_inside(goals)
 	var message: Message = Message.new("movers_order")
 	message.header["space"] = "world"
 	message.header["spread"] = spread
-	_add_handles(message, handles)
+	_add_handles(message, PackedInt64Array(sent.keys()))
 	message.add_array("goals", "f32", "%dx2" % goals.size(), goals.to_byte_array())
 	table.ask(message)
