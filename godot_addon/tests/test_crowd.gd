@@ -58,12 +58,20 @@ func test_units_stand_still_and_one_is_told_why() -> void:
 
 
 func test_mistakes_are_named() -> void:
-	expect_errors(9)
+	expect_errors(13)
 	var crowd: NavServerCrowd2D = _make_crowd()
 	check_equal(crowd.spawn([Vector2.ZERO], {"sped": 1.0}).size(), 0)
 	check_equal(crowd.spawn([Vector2.ZERO], {"radius": NAN}).size(), 0)
 	check_equal(crowd.spawn([Vector2.ZERO], {"profile": 3}).size(), 0)
 	check_equal(crowd.spawn([Vector2.ZERO, Vector2(NAN, 0.0)]).size(), 0)
+	# Cells have 16 px.
+	check_equal(crowd.spawn([Vector2.ZERO], {"radius": 513.0}).size(), 0)
+	check_equal(crowd.spawn([Vector2.ZERO], {"max_speed": 1.7e7}).size(), 0)
+	crowd.radius = 600.0
+	check_equal(crowd.spawn([Vector2.ZERO]).size(), 0)
+	var ids: PackedInt64Array = crowd.spawn([Vector2.ZERO], {"radius": 512.0})
+	crowd.set_properties(ids, {})
+	check_equal(crowd.get_mover_group().get_unit(ids[0]).kind.properties["body_radius"], 32.0)
 	crowd.order([1], Vector2(INF, 0.0))
 	crowd.teleport([1], [Vector2(NAN, 0.0)])
 	crowd.order_each([1, 2], [Vector2.ZERO])

@@ -88,6 +88,8 @@ const _COLUMNS_BETWEEN: PackedStringArray = ["transforms", "transforms_before"]
 const _OPTIONS: PackedStringArray = [
 	"radius", "max_speed", "acceleration", "turn_rate", "priority", "layers", "mask", "profile"
 ]
+# The most that the sidecar takes, in cells.
+const _MOST: Dictionary[String, float] = {"radius": 32.0, "max_speed": 1e6}
 
 ## The map; empty takes the nearest one above, else the only one in the tree.
 @export var map: NavServerMap2D = null:
@@ -98,7 +100,7 @@ const _OPTIONS: PackedStringArray = [
 @export var profile: NavServerProfile = null
 
 @export_group("Units")
-## Radius of a unit's body, for others to avoid; 0 takes two fifths of a cell.
+## Radius of a unit's body, for others to avoid, up to 32 cells; 0 takes two fifths of a cell.
 @export_range(0.0, 256.0, 0.5, "or_greater", "suffix:px") var radius: float = 0.0
 ## Greatest speed of a unit.
 @export_range(0.0, 1000.0, 1.0, "or_greater", "suffix:px/s") var max_speed: float = 64.0
@@ -239,7 +241,7 @@ func _stand_still() -> void:
 func spawn(positions: PackedVector2Array, options: Dictionary = {}) -> PackedInt64Array:
 	if not _follow_map() or not _are_known(options) or positions.is_empty():
 		return PackedInt64Array()
-	if not _are_places("positions", positions):
+	if not _are_places("positions", positions) or not _are_possible(options):
 		return PackedInt64Array()
 	return _group.add(_to_map(positions), _make_kind(options))
 
@@ -279,7 +281,7 @@ func teleport(ids: PackedInt64Array, positions: PackedVector2Array) -> void:
 ## Gives units other properties, as in [method spawn]; what is left out is the crowd's own. Their
 ## profile stays.
 func set_properties(ids: PackedInt64Array, options: Dictionary) -> void:
-	if _follow_map() and _are_known(options):
+	if _follow_map() and _are_known(options) and _are_possible(options):
 		_group.change(ids, _make_kind(options))
 
 
@@ -443,6 +445,23 @@ func _are_known(options: Dictionary) -> bool:
 				(
 					"%s: option %s is %s; give a finite number of 0 or more"
 					% [_get_own_name(), option, value]
+				)
+			)
+			return false
+	return true
+
+
+## Tells whether the sidecar would make such units, and what is wrong if not.
+func _are_possible(options: Dictionary) -> bool:
+	var cell: float = _found.get_cell_length()
+	for option: String in _MOST:
+		var own: float = get(option)
+		var value: float = _number(options, option, own)
+		if value > _MOST[option] * cell:
+			push_error(
+				(
+					"%s: %s is %s px; give %s px at most, which are %d cells of the map"
+					% [_get_own_name(), option, value, _MOST[option] * cell, _MOST[option]]
 				)
 			)
 			return false
