@@ -275,6 +275,20 @@ func test_ids_that_stand_twice_count_once() -> void:
 	check_equal(await _count_at_sidecar(), 2)
 
 
+func test_wide_units_stand_where_they_have_room() -> void:
+	var cart: NavServerProfile = NavServerProfile.new()
+	cart.size = 3
+	var at: PackedVector2Array = [
+		_at(Vector2i(9, 1)), _at(Vector2i(1, 7)), _at(Vector2i(19, 7)), _at(Vector2i(8, 6))
+	]
+	var ids: PackedInt64Array = _crowd.spawn(at, {"profile": cart})
+	await wait_until(func() -> bool: return _crowd.get_unit_ids() == ids)
+	# A wide unit is in the first of its cells.
+	check_equal(_cell_of(_crowd, ids[2]), Vector2i(17, 5))
+	_crowd.teleport(ids.slice(0, 2), [_at(Vector2i(9, 1)), _at(Vector2i(12, 1))])
+	await wait_until(func() -> bool: return _cell_of(_crowd, ids[1]) == Vector2i(12, 1))
+
+
 func test_only_those_in_view_are_told_of() -> void:
 	var camera: Camera2D = Camera2D.new()
 	camera.zoom = Vector2(200.0, 200.0)

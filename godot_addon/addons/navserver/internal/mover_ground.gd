@@ -3,6 +3,7 @@ extends RefCounted
 ##
 ## Points are those of the map's own coordinates.
 
+const TileLayout := preload("tile_layout.gd")
 const WorldState := preload("world_state.gd")
 
 const _HALF: Vector2 = Vector2(0.5, 0.5)
@@ -49,10 +50,25 @@ func is_open(cell: Vector2i) -> bool:
 	return not is_inf(cost)
 
 
-## Returns the point if its cell is open, else the centre of an open cell near it.
+## Tells whether a body may stand in a cell, with all the cells that a wide one covers.
+func has_room(cell: Vector2i) -> bool:
+	var size: int = 1 if profile == null else profile.size
+	if size == 1:
+		return is_open(cell)
+	var layout: TileLayout = world.layout
+	var inner: Vector2i = cell if layout == null else layout.to_inner(cell)
+	for y: int in size:
+		for x: int in size:
+			var other: Vector2i = inner + Vector2i(x, y)
+			if not is_open(other if layout == null else layout.to_outer(other)):
+				return false
+	return true
+
+
+## Returns the point if there is room in its cell, else the centre of a cell near it that has room.
 func find_room(point: Vector2) -> Vector2:
 	var cell: Vector2i = map.local_to_map(point)
-	if not map.is_known() or is_open(cell):
+	if not map.is_known() or has_room(cell):
 		return point
 	for away: int in range(1, _ROOM_SEARCH + 1):
 		for along: int in range(-away, away + 1):
@@ -65,7 +81,7 @@ func find_room(point: Vector2) -> Vector2:
 				]
 				as Array[Vector2i]
 			):
-				if is_open(near):
+				if has_room(near):
 					return map.map_to_local(near)
 	return point
 
