@@ -594,6 +594,40 @@ func test_a_level_that_is_made_while_the_game_runs_begins_in_silence() -> void:
 	check_equal(result.status, NavServerPathResult.Status.FOUND)
 
 
+func test_a_layer_tells_of_its_cells_whenever_they_are_painted() -> void:
+	for delay: int in 4:
+		var map: NavServerMap2D = _map_of([], NavServerTileMapLayer)
+		for frame: int in delay:
+			await tree.process_frame
+		for x: int in 2:
+			_layer_of(map).set_cell(Vector2i(x, 0), 7, TileMaps.GROUND)
+		await wait_until(map.is_read, 5.0)
+		var result: NavServerPathResult = await _find(map, Vector2i(0, 0), Vector2i(1, 0))
+		check_equal(result.status, NavServerPathResult.Status.FOUND, str(delay))
+		map.free()
+
+
+func test_a_layer_tells_of_its_cells_when_it_is_hidden_or_was_away() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS, NavServerTileMapLayer)
+	await map.map_ready
+	var layer: TileMapLayer = _layer_of(map)
+	layer.hide()
+	await tree.process_frame
+	layer.set_cell(Vector2i(4, 3), 7, TileMaps.WALL)
+	await tree.process_frame
+	await tree.process_frame
+	var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check_equal(result.status, NavServerPathResult.Status.UNREACHABLE)
+	map.remove_child(layer)
+	await tree.process_frame
+	layer.set_cell(Vector2i(4, 3), 7, TileMaps.GROUND)
+	map.add_child(layer)
+	await tree.process_frame
+	await tree.process_frame
+	result = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check_equal(result.status, NavServerPathResult.Status.FOUND)
+
+
 func test_a_map_grows_with_its_tiles() -> void:
 	var map: NavServerMap2D = _map_of(["...", "..."], NavServerTileMapLayer)
 	await map.map_ready
