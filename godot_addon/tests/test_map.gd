@@ -516,6 +516,28 @@ func test_isometric_stacked_map() -> void:
 		check(step.length() <= 16.01)
 
 
+func test_a_stacked_map_whose_layers_are_freed() -> void:
+	var tiles: TileSet = TileMaps.tile_set(true, TileSet.TILE_SHAPE_ISOMETRIC)
+	var map: NavServerMap2D = NavServerMap2D.new()
+	for index: int in 2:
+		map.add_child(TileMaps.layer(["....", "....", "...."], tiles))
+	add_node(map)
+	await map.map_ready
+	var point: Vector2 = map.map_to_local(Vector2i(2, 1))
+	var result: NavServerPathResult = await _find(map, Vector2i(0, 0), Vector2i(2, 1))
+	for index: int in 2:
+		map.get_child(0).free()
+		check_equal(map.local_to_map(point), Vector2i(2, 1))
+		if index == 0:
+			check_equal(result.cells[-1], Vector2i(2, 1))
+			await map.map_ready
+	var square: PackedVector2Array = [
+		Vector2(-1, -1), Vector2(1, -1), Vector2(1, 1), Vector2(-1, 1)
+	]
+	var covered: Array[Vector2i] = [Vector2i(2, 1)]
+	check_equal(map.get_cells_in_polygon(Transform2D(0.0, point) * square), covered)
+
+
 func test_warnings_name_the_remedy() -> void:
 	var map: NavServerMap2D = NavServerMap2D.new()
 	add_node(map)

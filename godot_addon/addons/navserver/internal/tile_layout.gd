@@ -3,8 +3,11 @@ extends RefCounted
 ##
 ## Inside, neighbours differ by 1 in x or y. Square maps and diamond isometric ones number their
 ## cells so already; the other isometric layouts go along other axes, stacked ones in zigzag. All
-## are measured on the layer itself. Hexagons and half-offset squares have six neighbours: no such
-## grid.
+## are measured on the layer itself, once: it may be freed, and other threads ask. Hexagons and
+## half-offset squares have six neighbours: no such grid.
+
+# Whether the column and the row of a cell are odd.
+const _PARITIES: Array[Vector2i] = [Vector2i(0, 0), Vector2i(1, 0), Vector2i(0, 1), Vector2i(1, 1)]
 
 ## Why the cells are no grid; empty if they are.
 var problem: String = ""
@@ -19,12 +22,10 @@ var _columns: Vector2i = Vector2i(2, 0)
 var _row: Vector2i = Vector2i(0, 1)
 var _rows: Vector2i = Vector2i(0, 2)
 var _inverse: Transform2D = Transform2D.IDENTITY
-var _layer: TileMapLayer = null
 
 
 ## Measures a layer; without one, the cells are rectangles of [param cell_size] from the origin.
 func _init(layer: TileMapLayer, cell_size: Vector2 = Vector2(16.0, 16.0)) -> void:
-	_layer = layer
 	if layer == null:
 		if not (cell_size.is_finite() and cell_size.x > 0.0 and cell_size.y > 0.0):
 			problem = "cell_size is %s: give two numbers above 0" % cell_size
@@ -40,7 +41,7 @@ func _init(layer: TileMapLayer, cell_size: Vector2 = Vector2(16.0, 16.0)) -> voi
 		TileSet.TILE_SHAPE_SQUARE:
 			_set_axes(origin, Vector2(half.x * 2.0, 0.0), Vector2(0.0, half.y * 2.0))
 		TileSet.TILE_SHAPE_ISOMETRIC:
-			_measure_isometric(origin, half)
+			_measure_isometric(layer, origin, half)
 		_:
 			problem = (
 				"has hexagons or half-offset squares, which navserver does not know:"
@@ -58,7 +59,18 @@ func to_inner(cell: Vector2i) -> Vector2i:
 
 ## Returns the outer cell of an inner one.
 func to_outer(cell: Vector2i) -> Vector2i:
-	return cell if identical else _layer.local_to_map(transform * Vector2(cell))
+	if identical:
+		return cell
+	# What is left without the odd column and row is whole pairs of both, for one of four.
+	var area: int = _columns.x * _rows.y - _columns.y * _rows.x
+	for odd: Vector2i in _PARITIES:
+		var left: Vector2i = cell - _column * odd.x - _row * odd.y
+		var across: int = left.x * _rows.y - left.y * _rows.x
+		var down: int = _columns.x * left.y - _columns.y * left.x
+		if across % area == 0 and down % area == 0:
+			@warning_ignore("integer_division")
+			return Vector2i(across / area, down / area) * 2 + odd
+	return cell
 
 
 ## Returns the inner cell that a point of the layer lies in.
@@ -83,29 +95,24 @@ func to_inner_region(region: Rect2i) -> Rect2i:
 	return found
 
 
-## Tells whether both number and place their cells alike.
-func is_like(other_transform: Transform2D, shape: TileSet.TileShape) -> bool:
-	return transform.is_equal_approx(other_transform) and shape == _layer.tile_set.tile_shape
-
-
 func _set_axes(origin: Vector2, x_axis: Vector2, y_axis: Vector2) -> void:
 	transform = Transform2D(x_axis, y_axis, origin)
 	_inverse = transform.affine_inverse()
 
 
-func _measure_isometric(origin: Vector2, half: Vector2) -> void:
+func _measure_isometric(layer: TileMapLayer, origin: Vector2, half: Vector2) -> void:
 	# The sides of the diamonds; the layout's own axes where they are sides.
-	var x_axis: Vector2 = _layer.map_to_local(Vector2i(1, 0)) - origin
-	var y_axis: Vector2 = _layer.map_to_local(Vector2i(0, 1)) - origin
-	var straight: Vector2 = _layer.map_to_local(Vector2i(0, 2)) - origin - y_axis * 2.0
+	var x_axis: Vector2 = layer.map_to_local(Vector2i(1, 0)) - origin
+	var y_axis: Vector2 = layer.map_to_local(Vector2i(0, 1)) - origin
+	var straight: Vector2 = layer.map_to_local(Vector2i(0, 2)) - origin - y_axis * 2.0
 	if not (_is_side(x_axis, half) and _is_side(y_axis, half) and straight.is_zero_approx()):
 		x_axis = half
 		y_axis = Vector2(-half.x, half.y)
 	_set_axes(origin, x_axis, y_axis)
-	_column = _measure(Vector2i(1, 0))
-	_columns = _measure(Vector2i(2, 0))
-	_row = _measure(Vector2i(0, 1))
-	_rows = _measure(Vector2i(0, 2))
+	_column = _measure(layer, Vector2i(1, 0))
+	_columns = _measure(layer, Vector2i(2, 0))
+	_row = _measure(layer, Vector2i(0, 1))
+	_rows = _measure(layer, Vector2i(0, 2))
 	identical = (
 		_column == Vector2i(1, 0)
 		and _row == Vector2i(0, 1)
@@ -118,5 +125,5 @@ func _is_side(axis: Vector2, half: Vector2) -> bool:
 	return axis.abs().is_equal_approx(half)
 
 
-func _measure(cell: Vector2i) -> Vector2i:
-	return Vector2i((_inverse * _layer.map_to_local(cell)).round())
+func _measure(layer: TileMapLayer, cell: Vector2i) -> Vector2i:
+	return Vector2i((_inverse * layer.map_to_local(cell)).round())
