@@ -50,3 +50,54 @@ func test_a_body_that_cannot_be_fails_alone() -> void:
 	for size: int in [0, 1000]:
 		profile.size = size
 		check_equal(profile.size, clampi(size, 1, 32))
+
+
+func _take_out_and_put_back() -> void:
+	tree.root.remove_child(_map)
+	for frame: int in 3:
+		await tree.process_frame
+	tree.root.add_child(_map)
+
+
+func _watched(told: Array[int]) -> NavServerPathRequest:
+	var query: NavServerPathQuery = _query(Vector2i(1, 1), Vector2i(7, 1))
+	query.watch = true
+	var request: NavServerPathRequest = _map.find_path(query)
+	request.invalidated.connect(func(index: int) -> void: told.append(index))
+	check_equal((await request.wait()).status, NavServerPathResult.Status.FOUND)
+	return request
+
+
+func test_a_map_that_is_made_anew_breaks_watched_paths() -> void:
+	var walls: TileMapLayer = TileMaps.layer(["#"], TileMaps.tile_set())
+	walls.enabled = false
+	_map.add_child(walls)
+	var changes: Dictionary[String, Callable] = {
+		"rebuild": _map.rebuild,
+		"layer": walls.set_enabled.bind(true),
+		"tile set": walls.set_tile_set.bind(TileMaps.tile_set()),
+		"region": _map.set.bind("region", Rect2i(0, 0, 9, 5)),
+		"mode": _map.set.bind("diagonal_mode", AStarGrid2D.DIAGONAL_MODE_NEVER),
+		"tree": _take_out_and_put_back,
+	}
+	for change: String in changes:
+		var told: Array[int] = []
+		var request: NavServerPathRequest = await _watched(told)
+		changes[change].call()
+		await wait_until(func() -> bool: return told == [0], 10.0, change)
+		check(request.is_completed())
+
+
+func test_agents_do_not_walk_through_walls_of_a_new_layer() -> void:
+	var body: Node2D = Node2D.new()
+	var agent: NavServerAgent2D = NavServerAgent2D.new()
+	body.add_child(agent)
+	body.position = _map.map_to_local(Vector2i(1, 1))
+	_map.add_child(body)
+	agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return agent.is_target_reachable(), 10.0)
+	check(_map.map_to_local(Vector2i(4, 3)) in agent.get_current_navigation_path())
+	var walls: TileMapLayer = TileMaps.layer(["", "", "", "    #"], TileMaps.tile_set())
+	_map.add_child(walls)
+	_map.rebuild()
+	await wait_until(func() -> bool: return not agent.is_target_reachable(), 10.0)

@@ -10,6 +10,9 @@ extends RefCounted
 signal completed(result: NavServerPathResult)
 ## An edit of the map broke the path that was found; [param index] is the first of its cells that
 ## cannot be reached any more. Only if [member NavServerPathQuery.watch] was set, and once.
+## [br][br]
+## A map that is made anew breaks all paths, at index 0: by [method NavServerMap2D.rebuild], by
+## other layers or settings, or by being taken out of the tree and put back.
 signal invalidated(index: int)
 
 ## Internal: no part of what this class offers.

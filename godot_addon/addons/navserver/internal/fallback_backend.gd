@@ -195,14 +195,13 @@ func _add_result(result: Callable) -> void:
 
 func _do_put_world(copy: WorldState, world: WorldState) -> void:
 	_worlds[world.name] = FallbackWorld.new(copy)
+	_end_watches_of(world.name)
 	_add_result(_tell_arrived.bind(world))
 
 
 func _do_drop_world(name: String) -> void:
+	# Its watches stay: the map may come back, and those who walk to the end of a path go on.
 	_worlds.erase(name)
-	for number: int in _watches.keys():
-		if _watches[number].world == name:
-			_watches.erase(number)
 
 
 func _do_edit_cells(
@@ -287,6 +286,15 @@ func _do_read_classes(world: String, handler: Callable) -> void:
 	if world in _worlds:
 		var held: FallbackWorld = _worlds[world]
 		_add_result(handler.bind(held.get_region(), held.get_classes()))
+
+
+## Of a map that is another by now every path counts as broken from its beginning, as with the
+## sidecar: cells may have other places and numbers.
+func _end_watches_of(world: String) -> void:
+	for number: int in _watches.keys():
+		if _watches[number].world == world:
+			_watches.erase(number)
+			_add_result(_tell_broken.bind(number, 0))
 
 
 func _watch(path: PackedVector2Array, world: String, profile: String, size: int) -> int:
