@@ -68,8 +68,7 @@ func to_outer(cell: Vector2i) -> Vector2i:
 		var across: int = left.x * _rows.y - left.y * _rows.x
 		var down: int = _columns.x * left.y - _columns.y * left.x
 		if across % area == 0 and down % area == 0:
-			@warning_ignore("integer_division")
-			return Vector2i(across / area, down / area) * 2 + odd
+			return Vector2i(roundi(across / float(area)), roundi(down / float(area))) * 2 + odd
 	return cell
 
 
