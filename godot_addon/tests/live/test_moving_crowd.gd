@@ -289,6 +289,32 @@ func test_wide_units_stand_where_they_have_room() -> void:
 	await wait_until(func() -> bool: return _cell_of(_crowd, ids[1]) == Vector2i(12, 1))
 
 
+func test_who_is_deep_in_walls_keeps_nobody_from_moving() -> void:
+	expect_errors(3)
+	var mine: NavServerMap2D = NavServerMap2D.new()
+	mine.region = Rect2i(0, 0, 60, 8)
+	for x: int in range(10, 60):
+		for y: int in 8:
+			mine.set_point_solid(Vector2i(x, y))
+	add_node(mine)
+	var crowd: NavServerCrowd2D = _make_crowd()
+	crowd.reparent(mine)
+	_map = mine
+	var deep: Vector2 = _at(Vector2i(50, 4))
+	var ids: PackedInt64Array = crowd.spawn([deep, _at(Vector2i(2, 2)), _at(Vector2i(3, 3))])
+	crowd.order(ids, _at(Vector2i(8, 6)))
+	await wait_until(func() -> bool: return _arrived.size() >= 2)
+	check_equal(crowd.get_unit_ids(), ids.slice(1))
+	crowd.teleport(ids, [deep, _at(Vector2i(1, 1)), deep])
+	await wait_until(func() -> bool: return _cell_of(crowd, ids[1]) == Vector2i(1, 1))
+	check(_cell_of(crowd, ids[2]).x < 10)
+	# The order from before still holds.
+	_arrived.clear()
+	crowd.teleport(ids.slice(0, 1), [_at(Vector2i(2, 2))])
+	await wait_until(func() -> bool: return _arrived.has(ids[0]))
+	check_equal(await _count_at_sidecar(), 3)
+
+
 func test_only_those_in_view_are_told_of() -> void:
 	var camera: Camera2D = Camera2D.new()
 	camera.zoom = Vector2(200.0, 200.0)

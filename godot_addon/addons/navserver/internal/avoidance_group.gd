@@ -200,7 +200,7 @@ func _send_fresh(table: MoverTable, fresh: Array[Avoider]) -> void:
 		var alike: Array[Avoider] = by_profile[profile]
 		var points: PackedVector2Array = PackedVector2Array()
 		for avoider: Avoider in alike:
-			points.append(avoider.ground.find_room(to_map * avoider.get_position()))
+			points.append(avoider.ground.find_place(to_map * avoider.get_position()))
 		var message: Message = Message.new("movers_add")
 		message.header["space"] = "world"
 		message.header.merge(alike[0].ground.describe())

@@ -65,7 +65,14 @@ func has_room(cell: Vector2i) -> bool:
 	return true
 
 
-## Returns the point if there is room in its cell, else the centre of a cell near it that has room.
+## Returns the point if there is room in its cell, else the centre of a cell near it that has room;
+## the point where there is none.
+func find_place(point: Vector2) -> Vector2:
+	var place: Vector2 = find_room(point)
+	return place if place.is_finite() else point
+
+
+## As [method find_place]; INF where no room is near.
 func find_room(point: Vector2) -> Vector2:
 	var cell: Vector2i = map.local_to_map(point)
 	if not map.is_known() or has_room(cell):
@@ -83,7 +90,7 @@ func find_room(point: Vector2) -> Vector2:
 			):
 				if has_room(near):
 					return map.map_to_local(near)
-	return point
+	return Vector2.INF
 
 
 ## Returns as much of a motion as leads into no wall: along a wall it slides. Who is in a wall

@@ -66,7 +66,7 @@ func add(points: PackedVector2Array, kind: MoverUnit.Kind) -> PackedInt64Array:
 	for index: int in points.size():
 		var unit: MoverUnit = MoverUnit.new()
 		unit.kind = kind
-		unit.position = kind.ground.find_room(points[index])
+		unit.position = kind.ground.find_place(points[index])
 		ids[index] = _next_id
 		_units[_next_id] = unit
 		_next_id += 1
@@ -132,6 +132,8 @@ func stop(ids: PackedInt64Array) -> void:
 func place(ids: PackedInt64Array, points: PackedVector2Array) -> void:
 	# By handles: the sidecar takes each once, so of ids that stand twice the last place counts.
 	var placed: Dictionary[int, Vector2] = {}
+	var without_room: PackedInt64Array = PackedInt64Array()
+	var left_out: PackedInt64Array = PackedInt64Array()
 	for index: int in ids.size():
 		var unit: MoverUnit = _units.get(ids[index])
 		if unit == null:
@@ -139,7 +141,16 @@ func place(ids: PackedInt64Array, points: PackedVector2Array) -> void:
 		unit.position = points[index]
 		if unit.handle != 0:
 			var point: Vector2 = table.world.bring_inside([points[index]])[0]
-			placed[unit.handle] = unit.kind.ground.find_room(point)
+			point = unit.kind.ground.find_room(point)
+			if point.is_finite():
+				placed[unit.handle] = point
+			else:
+				without_room.append(ids[index])
+		elif unit.is_left_out:
+			left_out.append(ids[index])
+	_complain_of_walls(without_room)
+	if not left_out.is_empty() and _is_live():
+		_send_units(left_out)
 	if placed.is_empty() or not _is_live():
 		view = null if not _is_live() else view
 		return
@@ -450,19 +461,28 @@ static func _add_handles(message: Message, handles: PackedInt64Array) -> void:
 
 func _send_units(ids: PackedInt64Array) -> void:
 	var by_kind: Dictionary[MoverUnit.Kind, PackedInt64Array] = {}
+	var without_room: PackedInt64Array = PackedInt64Array()
 	for id: int in ids:
-		var kind: MoverUnit.Kind = _units[id].kind
+		var unit: MoverUnit = _units[id]
+		var kind: MoverUnit.Kind = unit.kind
+		# The map may have changed since it was there.
+		var point: Vector2 = table.world.bring_inside([unit.position])[0]
+		point = kind.ground.find_room(point)
+		# For one in a wall the sidecar would refuse all.
+		unit.is_left_out = not point.is_finite()
+		if unit.is_left_out:
+			without_room.append(id)
+			continue
+		unit.position = point
 		if kind not in by_kind:
 			by_kind[kind] = PackedInt64Array()
 		by_kind[kind].append(id)
+	_complain_of_walls(without_room)
 	for kind: MoverUnit.Kind in by_kind:
 		var points: PackedVector2Array = PackedVector2Array()
 		var units: Array[MoverUnit] = []
 		for id: int in by_kind[kind]:
 			units.append(_units[id])
-			# The map may have changed since it was there.
-			var point: Vector2 = table.world.bring_inside([_units[id].position])[0]
-			_units[id].position = kind.ground.find_room(point)
 			points.append(_units[id].position)
 		var message: Message = Message.new("movers_add")
 		message.header["space"] = "world"
@@ -475,6 +495,16 @@ func _send_units(ids: PackedInt64Array) -> void:
 		table.ask(
 			message,
 			func(reply: Message) -> void: _take_handles(reply, there, added, units, kind, points)
+		)
+
+
+func _complain_of_walls(ids: PackedInt64Array) -> void:
+	if not ids.is_empty():
+		push_error(
+			(
+				"%s: %d units would stand deep in walls, the first is %d: teleport or remove them"
+				% [node.get_path() if node.is_inside_tree() else node.name, ids.size(), ids[0]]
+			)
 		)
 
 

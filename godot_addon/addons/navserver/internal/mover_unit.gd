@@ -11,6 +11,8 @@ var position: Vector2 = Vector2.ZERO
 var goal: Vector2 = Vector2.ZERO
 var has_goal: bool = false
 var spread: bool = true
+## Whether it has no mover since there was no room for it.
+var is_left_out: bool = false
 
 
 ## What units that were added together are to the sidecar.
