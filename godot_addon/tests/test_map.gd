@@ -73,6 +73,30 @@ func test_cells_are_those_of_the_map_as_it_lay() -> void:
 	map.transform = Transform2D(1.0, Vector2(-400, 70))
 	check_equal(result.cells[0], Vector2i(1, 1))
 	check_equal(result.cells[-1], Vector2i(7, 1))
+	var asked: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	var body: Node2D = Node2D.new()
+	body.position = map.to_global(map.map_to_local(Vector2i(1, 1)))
+	var agent: NavServerAgent2D = NavServerAgent2D.new()
+	agent.map = map
+	body.add_child(agent)
+	add_node(body)
+	agent.target_position = map.to_global(map.map_to_local(Vector2i(7, 1)))
+	await wait_until(agent.is_target_reachable)
+	var walked: NavServerPathResult = agent.get_current_navigation_result()
+	_layer_of(map).tile_set = TileMaps.tile_set(
+		true,
+		TileSet.TILE_SHAPE_SQUARE,
+		TileSet.TILE_LAYOUT_STACKED,
+		TileSet.TILE_OFFSET_AXIS_HORIZONTAL,
+		Vector2i(32, 32)
+	)
+	await map.map_ready
+	await tree.process_frame
+	check(map.map_to_local(Vector2i.ZERO).distance_to(Vector2(16, 16)) < 0.01)
+	check_equal(asked.cells[-1], Vector2i(7, 1))
+	map.free()
+	check_equal(walked.cells[0], Vector2i(1, 1))
+	check_equal(walked.cells[-1], Vector2i(7, 1))
 
 
 func test_layers_that_come_after_the_map_in_the_same_frame() -> void:

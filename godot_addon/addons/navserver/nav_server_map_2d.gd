@@ -416,7 +416,7 @@ func has_layer(layer: TileMapLayer) -> bool:
 
 ## Makes a batch of agents ready to leave; for [NavServerConnection].
 func settle_batch(batch: AgentBatch) -> void:
-	_world.settle(batch, global_transform, local_to_map)
+	_world.settle(batch, global_transform)
 
 
 ## Tells whether the map can be asked; for [NavServerAgent2D]. What is asked while it is still being

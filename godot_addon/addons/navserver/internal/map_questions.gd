@@ -104,7 +104,7 @@ func _get_deadline() -> int:
 
 
 func _send(request: NavServerPathRequest, job: PathJob) -> NavServerPathRequest:
-	request.follow(job, _map.global_transform, _map.local_to_map)
+	request.follow(job, _map.global_transform, _world.to_cell)
 	var connection: NavServerConnection = NavServer.get_connection()
 	connection.add_job(job)
 	if connection.is_measured:

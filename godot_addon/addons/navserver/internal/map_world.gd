@@ -25,6 +25,9 @@ var layout: TileLayout = null
 var region: Rect2i = Rect2i()
 ## From the cells' coordinates to the map's.
 var layer_transform: Transform2D = Transform2D.IDENTITY
+## From a point of the map's coordinates to its cell, as the layers lie; answers keep it when others
+## have come, and when the map is gone.
+var to_cell: Callable = Callable()
 ## What code has set.
 var overrides: Overrides = Overrides.new()
 ## Why there is no world; empty if there is one.
@@ -56,6 +59,8 @@ func begin(
 	layout = the_layout
 	_table = table
 	layer_transform = transform
+	# Bound, since a Callable keeps no RefCounted alive whose method it is.
+	to_cell = _find_cell.bind(layout, layer_transform)
 	problem = ""
 	region = Rect2i()
 	state.region = Rect2i()
@@ -232,7 +237,7 @@ func make_job(from: Vector2i, to: Vector2i, profile: NavServerProfile) -> PathJo
 
 
 ## Makes a batch ready to leave.
-func settle(batch: AgentBatch, global_transform: Transform2D, to_cell: Callable) -> void:
+func settle(batch: AgentBatch, global_transform: Transform2D) -> void:
 	flush()
 	if batch.profile != null:
 		batch.profile_name = name_profile(batch.profile)
@@ -264,6 +269,10 @@ func _find_box(polygon: PackedVector2Array) -> Rect2i:
 	if state.region.has_area():
 		return Rect2i(box.intersection(Rect2(state.region)))
 	return Rect2i() if box.get_area() > _SMALL else Rect2i(box)
+
+
+static func _find_cell(point: Vector2, its_layout: TileLayout, from_layer: Transform2D) -> Vector2i:
+	return its_layout.to_outer(its_layout.cell_at(from_layer.affine_inverse() * point))
 
 
 static func _list_tile_sets(layers: Array[TileMapLayer]) -> Array[TileSet]:
