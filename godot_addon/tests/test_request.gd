@@ -101,3 +101,25 @@ func test_agents_do_not_walk_through_walls_of_a_new_layer() -> void:
 	_map.add_child(walls)
 	_map.rebuild()
 	await wait_until(func() -> bool: return not agent.is_target_reachable(), 10.0)
+
+
+func test_a_request_that_nobody_keeps_ends_its_watch() -> void:
+	var query: NavServerPathQuery = _query(Vector2i(1, 1), Vector2i(7, 1))
+	query.watch = true
+	await _map.find_path(query).wait()
+	var before: float = Performance.get_monitor(Performance.OBJECT_COUNT)
+	for index: int in 100:
+		_map.find_path(query)
+	await _map.find_path(query).wait()
+	for frame: int in 3:
+		await tree.process_frame
+	check(Performance.get_monitor(Performance.OBJECT_COUNT) < before + 50)
+	var told: Array[int] = []
+	var request: NavServerPathRequest = _map.find_path(query)
+	request.invalidated.connect(func(index: int) -> void: told.append(index))
+	# While the answer is on its way.
+	request.unwatch()
+	check((await request.wait()).has_path())
+	_map.set_point_solid(Vector2i(4, 3))
+	check(_map.get_id_path(Vector2i(1, 1), Vector2i(7, 1)).is_empty())
+	check_equal(told.size(), 0)

@@ -4,7 +4,8 @@ extends RefCounted
 ##
 ## Grid navigation by navserver, independent of [NavigationServer2D]. Connect to [signal completed],
 ## or [code]await request.wait()[/code]. It is answered exactly once, whatever happens to the
-## sidecar. Keep it for as long as you want [signal invalidated].
+## sidecar. Keep it for as long as you want [signal invalidated]: a request that nobody keeps ends
+## its watch.
 
 ## The answer is there.
 signal completed(result: NavServerPathResult)
@@ -12,7 +13,9 @@ signal completed(result: NavServerPathResult)
 ## cannot be reached any more. Only if [member NavServerPathQuery.watch] was set, and once.
 ## [br][br]
 ## A map that is made anew breaks all paths, at index 0: by [method NavServerMap2D.rebuild], by
-## other layers or settings, or by being taken out of the tree and put back.
+## other layers or settings, or by being taken out of the tree and put back. When the sidecar comes
+## or is lost, paths count as broken at index 0 as well, once the map is ready again: nobody has
+## looked after them meanwhile.
 signal invalidated(index: int)
 
 ## Internal: no part of what this class offers.
@@ -22,6 +25,8 @@ const PathJob := preload("internal/path_job.gd")
 var result: NavServerPathResult = null
 
 var _job: PathJob = null
+# Whom it was asked by; there may be none any more where a game ends.
+var _connection: NavServerConnection = null
 var _transform: Transform2D = Transform2D.IDENTITY
 var _to_cell: Callable = Callable()
 
@@ -29,6 +34,7 @@ var _to_cell: Callable = Callable()
 ## Begins to follow a job; maps make requests, see [method NavServerMap2D.find_path].
 func follow(job: PathJob, to_global: Transform2D, to_cell: Callable) -> void:
 	_job = job
+	_connection = NavServer.get_connection()
 	job.keeper = self
 	_transform = to_global
 	_to_cell = to_cell
@@ -59,7 +65,8 @@ func wait() -> NavServerPathResult:
 func unwatch() -> void:
 	if _job != null and _job.watch:
 		_job.watch = false
-		NavServer.get_connection().unwatch(_job.watch_number)
+		if is_instance_valid(_connection):
+			_connection.unwatch(_job.watch_number)
 
 
 ## Completes a request that was never sent.
@@ -67,6 +74,13 @@ func complete(the_result: NavServerPathResult) -> void:
 	if result == null:
 		result = the_result
 		completed.emit(result)
+
+
+## Nobody is left who could hear of the path. (What is being freed cannot call its own methods.)
+func _notification(what: int) -> void:
+	if what == NOTIFICATION_PREDELETE and _job != null and _job.watch:
+		if is_instance_valid(_connection):
+			_connection.unwatch(_job.watch_number)
 
 
 func _on_answered(answer: NavServerPathResult) -> void:

@@ -490,6 +490,38 @@ func test_paths_are_looked_after_when_the_sidecar_is_gone() -> void:
 	)
 
 
+func test_watched_requests_are_told_when_the_sidecar_is_gone() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var query: NavServerPathQuery = _query(map, Vector2i(1, 1), Vector2i(7, 1))
+	query.watch = true
+	var requests: Array[NavServerPathRequest] = [map.find_path(query), map.find_path(query)]
+	var told: Array[int] = []
+	for request: NavServerPathRequest in requests:
+		await request.wait()
+		request.invalidated.connect(func(index: int) -> void: told.append(index))
+	requests[1].unwatch()
+	_connection.stop_sidecar()
+	check_equal(told.size(), 0)
+	await wait_until(func() -> bool: return not told.is_empty(), 10.0)
+	map.set_point_solid(Vector2i(4, 3))
+	await _find(map, Vector2i(1, 1), Vector2i(7, 1))
+	check_equal(told, [0] as Array[int])
+
+
+func test_a_request_that_nobody_keeps_ends_its_watch() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var query: NavServerPathQuery = _query(map, Vector2i(1, 1), Vector2i(7, 1))
+	query.watch = true
+	await map.find_path(query).wait()
+	var before: float = Performance.get_monitor(Performance.OBJECT_COUNT)
+	for index: int in 100:
+		map.find_path(query)
+	await map.find_path(query).wait()
+	await wait_until(
+		func() -> bool: return Performance.get_monitor(Performance.OBJECT_COUNT) < before + 50, 10.0
+	)
+
+
 func test_cells_of_a_result_are_those_of_the_map_as_it_lay() -> void:
 	var map: NavServerMap2D = _map_of(_ROOMS)
 	var agents: Array[NavServerAgent2D] = _make_agents(map, 1)

@@ -92,7 +92,7 @@ func end_watches() -> void:
 	for watcher: Object in watchers:
 		if watcher is PathJob:
 			var job: PathJob = watcher
-			job.watch_number = 0
+			job.lose_watch()
 		elif watcher is NavServerAgent2D:
 			var agent: NavServerAgent2D = watcher
 			agent.lose_watch()

@@ -325,9 +325,11 @@ func _answer(job: PathJob, result: NavServerPathResult, watch: int) -> void:
 	if not _unanswered.erase(job):
 		_add_task(_do_unwatch.bind(watch))
 		return
-	if watch != 0:
+	if watch != 0 and job.watch:
 		_watchers[watch] = job
 		job.watch_number = watch
+	elif watch != 0:
+		_add_task(_do_unwatch.bind(watch))
 	job.answer(result)
 
 

@@ -67,8 +67,20 @@ func answer(result: NavServerPathResult) -> void:
 	keeper = null
 
 
+## Notes that nobody looks after the path any more, since others find the paths by now. What they
+## missed may have broken it, so it counts as broken as soon as they have the map.
+func lose_watch() -> void:
+	watch_number = 0
+	if watch and not world.arrived.is_connected(_on_world_arrived):
+		world.arrived.connect(_on_world_arrived, CONNECT_ONE_SHOT)
+
+
 ## Tells that the path broke at an entry of its cells.
 func invalidate(index: int) -> void:
 	if watch:
 		watch = false
 		invalidated.emit(index)
+
+
+func _on_world_arrived(_version: int) -> void:
+	invalidate(0)

@@ -441,6 +441,8 @@ func _take_row(row: int, result: NavServerPathResult, watch: int, id: int) -> vo
 	if watch != 0 and job.watch:
 		_watchers[watch] = job
 		job.watch_number = watch
+	elif watch != 0:
+		_unwatched.append(watch)
 	job.answer(result)
 
 
