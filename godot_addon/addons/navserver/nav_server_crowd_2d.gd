@@ -75,8 +75,6 @@ const MoverGround := preload("internal/mover_ground.gd")
 ## Internal: no part of what this class offers.
 const MoverGroup := preload("internal/mover_group.gd")
 ## Internal: no part of what this class offers.
-const MoverTable := preload("internal/mover_table.gd")
-## Internal: no part of what this class offers.
 const MoverUnit := preload("internal/mover_unit.gd")
 ## Internal: no part of what this class offers.
 const SidecarProcess := preload("internal/sidecar_process.gd")
