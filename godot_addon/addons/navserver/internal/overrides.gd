@@ -14,10 +14,10 @@ var solid: Dictionary[Vector2i, bool] = {}
 var scales: Dictionary[Vector2i, float] = {}
 
 var _obstacles: Dictionary[Object, Dictionary] = {}
-# The highest class that obstacles lay on a cell, and how many do, where it is more than one: who
-# asks for a class does not ask every obstacle of the map.
+# The highest class that obstacles lay on a cell, and how many lay each class, where it is more than
+# one obstacle: nobody who asks or moves asks every obstacle of the map.
 var _highest: Dictionary[Vector2i, int] = {}
-var _shared: Dictionary[Vector2i, int] = {}
+var _shared: Dictionary[Vector2i, Dictionary] = {}
 
 
 ## Returns the class of a cell whose tile has a class.
@@ -61,14 +61,14 @@ func set_obstacle(obstacle: Object, cells: Array[Vector2i], class_id: int) -> Ar
 	for cell: Vector2i in before:
 		if laid.get(cell, -1) != before[cell]:
 			changed.append(cell)
-			_lift(cell, cell in laid)
+			var class_before: int = before[cell]
+			_lift(cell, class_before)
+			if cell in laid:
+				_lay(cell, class_id)
 	for cell: Vector2i in laid:
 		if cell not in before:
 			changed.append(cell)
-			if cell in _highest:
-				_shared[cell] = _shared.get(cell, 1) + 1
-			var class_there: int = _highest.get(cell, -1)
-			_highest[cell] = maxi(class_there, class_id)
+			_lay(cell, class_id)
 	return changed
 
 
@@ -135,18 +135,28 @@ func take(state: Dictionary) -> String:
 	return ""
 
 
-## Takes note that an obstacle lies on a cell no longer, or, if it [param stays], with another
-## class.
-func _lift(cell: Vector2i, stays: bool) -> void:
-	if not stays:
-		if cell not in _shared:
-			_highest.erase(cell)
-			return
-		_shared[cell] -= 1
-		if _shared[cell] == 1:
-			_shared.erase(cell)
-	var highest: int = -1
-	for obstacle: Object in _obstacles:
-		var class_there: int = _obstacles[obstacle].get(cell, -1)
-		highest = maxi(highest, class_there)
+## Takes note that one more obstacle lays a class on a cell.
+func _lay(cell: Vector2i, class_id: int) -> void:
+	if cell not in _highest:
+		_highest[cell] = class_id
+		return
+	if cell not in _shared:
+		_shared[cell] = {_highest[cell]: 1}
+	var counts: Dictionary = _shared[cell]
+	counts[class_id] = counts.get(class_id, 0) + 1
+	_highest[cell] = maxi(_highest[cell], class_id)
+
+
+## Takes note that an obstacle lays a class on a cell no longer.
+func _lift(cell: Vector2i, class_id: int) -> void:
+	if cell not in _shared:
+		_highest.erase(cell)
+		return
+	var counts: Dictionary = _shared[cell]
+	counts[class_id] -= 1
+	if counts[class_id] == 0:
+		counts.erase(class_id)
+	var highest: int = counts.keys().max()
 	_highest[cell] = highest
+	if counts.size() == 1 and counts[highest] == 1:
+		_shared.erase(cell)
