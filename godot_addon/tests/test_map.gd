@@ -608,6 +608,20 @@ func test_layers_that_leave_come_back_or_are_dressed_anew() -> void:
 	check_equal(map.map_to_local(Vector2i(1, 1)), Vector2(48, 48))
 
 
+func test_empty_slots_name_no_layer() -> void:
+	var map: NavServerMap2D = _map_of(_ROOMS)
+	var below: TileMapLayer = _layer_of(map)
+	var other: TileMapLayer = TileMaps.layer(["..."], TileMaps.tile_set())
+	add_node(other)
+	map.tile_map_layers = [null, null]
+	check_equal(map.find_layers(), [below] as Array[TileMapLayer])
+	map.tile_map_layers = [null, other]
+	check_equal(map.find_layers(), [other] as Array[TileMapLayer])
+	# It was named: nothing takes its place.
+	other.free()
+	check_equal(map.find_layers(), [] as Array[TileMapLayer])
+
+
 func test_layers_that_are_freed_while_the_map_is_away_or_reads() -> void:
 	var map: NavServerMap2D = _map_of(_ROOMS)
 	var walls: TileMapLayer = TileMaps.layer(["", "  #"], TileMaps.tile_set())

@@ -54,7 +54,7 @@ const _KEPT_LIMIT: int = 1 << 20
 const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_NO_OBSTACLES
 
 ## The layers that make the map, bottom first. Empty takes all TileMapLayers below this node, else
-## those beside it. Layers that are not enabled do not count.
+## those beside it. Layers that are not enabled do not count, nor do empty slots.
 @export var tile_map_layers: Array[TileMapLayer] = []:
 	set(value):
 		tile_map_layers = value

@@ -2,7 +2,6 @@ extends "debug_drawing.gd"
 ## Shows the cells of a map as whoever finds the paths knows them: solid ones red, others that do
 ## not have class 0 in the hue of their class.
 
-const Message := preload("message.gd")
 const WorldState := preload("world_state.gd")
 
 const _INTERVAL_SECONDS: float = 0.25

@@ -6,9 +6,10 @@ const TileLayout := preload("tile_layout.gd")
 
 
 ## Returns the layers of a map, bottom first: those that are named, else all below it, else those
-## beside it.
+## beside it. Empty slots do not count.
 static func find_all(map: Node, named: Array[TileMapLayer]) -> Array[TileMapLayer]:
-	if not named.is_empty():
+	# An empty slot names none. One whose layer was freed did, and is not the same as null.
+	if not named.all(is_same.bind(null)):
 		return named.filter(is_instance_valid)
 	var found: Array[TileMapLayer] = []
 	found.assign(map.find_children("*", "TileMapLayer", true, false))

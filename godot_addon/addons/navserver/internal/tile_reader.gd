@@ -2,8 +2,6 @@ extends RefCounted
 ## Reads the layers of a map one at a time: the engine hands a layer out whole, and a large one
 ## fills a good part of a frame.
 
-const TileLayout := preload("tile_layout.gd")
-
 # Maps up to so many bytes are read again to see whether they are still the same.
 const _HASHED_LIMIT: int = 1 << 18
 
