@@ -1,7 +1,9 @@
 extends "test_case.gd"
 ## Requests for bodies that cannot be, and paths that are watched, on the fallback.
 
+const FallbackWorld := preload("res://addons/navserver/internal/fallback_world.gd")
 const TileMaps := preload("tile_maps.gd")
+const WorldState := preload("res://addons/navserver/internal/world_state.gd")
 
 const _ROOMS: Array[String] = [
 	"#########",
@@ -123,3 +125,21 @@ func test_a_request_that_nobody_keeps_ends_its_watch() -> void:
 	_map.set_point_solid(Vector2i(4, 3))
 	check(_map.get_id_path(Vector2i(1, 1), Vector2i(7, 1)).is_empty())
 	check_equal(told.size(), 0)
+
+
+func test_a_search_of_the_fallback_breaks_off_when_the_game_ends() -> void:
+	var world: WorldState = WorldState.new()
+	world.region = Rect2i(0, 0, 100, 100)
+	world.classes.resize(100 * 100)
+	# Rows read, every 4096th cell of islands, rows set, and the search itself.
+	for looks: int in [1, 50, 102, 150, 203]:
+		var left: Array[int] = [looks]
+		var must_stop: Callable = func() -> bool:
+			left[0] -= 1
+			return left[0] < 1
+		var held: FallbackWorld = FallbackWorld.new(world, must_stop)
+		var result: NavServerPathResult = held.find_path(
+			Vector2i.ZERO, Vector2i(99, 99), "default", 1, false, PackedInt32Array()
+		)
+		check_equal(result.status, NavServerPathResult.Status.CANCELLED)
+		check(left[0] > -3, "it goes on after look %d" % looks)

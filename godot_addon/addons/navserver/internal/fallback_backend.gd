@@ -21,6 +21,8 @@ var _mutex: Mutex = Mutex.new()
 var _tasks: Array[Callable] = []
 var _results: Array[Callable] = []
 var _working: bool = false
+# Set once by the main thread; whoever works looks at it now and then.
+var _is_closing: bool = false
 # Of whoever works.
 var _worlds: Dictionary[String, FallbackWorld] = {}
 var _watches: Dictionary[int, WatchedPath] = {}
@@ -154,8 +156,9 @@ func is_idle() -> bool:
 	return idle
 
 
-## Waits for the thread; nothing is answered after it.
+## Waits for the thread, which breaks off what takes long; nothing is answered after it.
 func close() -> void:
+	_is_closing = true
 	_mutex.lock()
 	_tasks.clear()
 	_mutex.unlock()
@@ -187,6 +190,10 @@ func _work(pause_usec: int) -> void:
 		task.call()
 
 
+func _must_stop() -> bool:
+	return _is_closing
+
+
 func _add_result(result: Callable) -> void:
 	_mutex.lock()
 	_results.append(result)
@@ -194,7 +201,7 @@ func _add_result(result: Callable) -> void:
 
 
 func _do_put_world(copy: WorldState, world: WorldState) -> void:
-	_worlds[world.name] = FallbackWorld.new(copy)
+	_worlds[world.name] = FallbackWorld.new(copy, _must_stop)
 	_end_watches_of(world.name)
 	_add_result(_tell_arrived.bind(world))
 

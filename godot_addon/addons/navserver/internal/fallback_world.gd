@@ -12,6 +12,8 @@ const WorldState := preload("world_state.gd")
 
 ## Counts the edits.
 var version: int = 1
+## Tells whether the game ends: what takes long breaks off, and what comes of it is of no use.
+var must_stop: Callable
 
 var _world: WorldState
 var _region: Rect2i
@@ -23,8 +25,9 @@ var _grids: Dictionary[String, Searcher] = {}
 
 
 ## Reads the layers of a world; slow, so not on the main thread.
-func _init(world: WorldState) -> void:
+func _init(world: WorldState, the_must_stop: Callable) -> void:
 	_world = world
+	must_stop = the_must_stop
 	_region = world.region
 	_classes = world.classes
 	if _classes.is_empty():
@@ -75,6 +78,8 @@ func find_path(
 	blocked: PackedInt32Array
 ) -> NavServerPathResult:
 	var searcher: Searcher = _searcher(profile, size)
+	if must_stop.call():
+		return NavServerPathResult.without_path(NavServerPathResult.Status.CANCELLED)
 	var result: NavServerPathResult = searcher.find_path(start, goal, allow_partial, blocked, self)
 	result.map_version = version
 	result.source = NavServerPathResult.Source.FALLBACK
@@ -126,7 +131,9 @@ func _searcher(profile: String, size: int) -> Searcher:
 		var costs: PackedFloat32Array = _profiles.get(
 			profile, NavServerProfile.new().get_cost_table()
 		)
-		_grids[key] = Searcher.new(_region, _world.diagonal_mode, profile, costs, size, self)
+		_grids[key] = Searcher.new(
+			_region, _world.diagonal_mode, profile, costs, size, self, must_stop
+		)
 	return _grids[key]
 
 
@@ -153,6 +160,7 @@ class Searcher:
 	var _size: int
 	var _least: float = INF
 	var _islands: Islands
+	var _must_stop: Callable
 
 	func _init(
 		region: Rect2i,
@@ -160,11 +168,13 @@ class Searcher:
 		the_profile: String,
 		costs: PackedFloat32Array,
 		size: int,
-		world: RefCounted
+		world: RefCounted,
+		must_stop: Callable
 	) -> void:
 		profile = the_profile
 		_costs = costs
 		_size = size
+		_must_stop = must_stop
 		_grid.region = region
 		_grid.diagonal_mode = diagonal_mode
 		_grid.default_compute_heuristic = AStarGrid2D.HEURISTIC_OCTILE
@@ -215,7 +225,7 @@ class Searcher:
 		var waiting: Heap = Heap.new()
 		if _grid.is_in_boundsv(start) and not _grid.is_point_solid(start):
 			waiting.push(0.0, start)
-		while not waiting.is_empty():
+		while not waiting.is_empty() and not _must_stop.call():
 			var cost: float = waiting.get_least()
 			var cell: Vector2i = waiting.pop()
 			if cell in settled:
@@ -249,6 +259,8 @@ class Searcher:
 		var open: PackedByteArray = PackedByteArray()
 		open.resize(costs.size())
 		for y: int in range(region.position.y, region.end.y):
+			if _must_stop.call():
+				return
 			for x: int in range(region.position.x, region.end.x):
 				var cell: Vector2i = Vector2i(x, y)
 				var cost: float = world.call("cost_of", cell, _costs, _size)
@@ -257,9 +269,11 @@ class Searcher:
 				if cost > 0.0:
 					_least = minf(_least, cost)
 		_islands = Islands.new(
-			open, region.size.x, _grid.diagonal_mode == AStarGrid2D.DIAGONAL_MODE_ALWAYS
+			open, region.size.x, _grid.diagonal_mode == AStarGrid2D.DIAGONAL_MODE_ALWAYS, _must_stop
 		)
 		for y: int in range(region.position.y, region.end.y):
+			if _must_stop.call():
+				return
 			for x: int in range(region.position.x, region.end.x):
 				_set_cost(Vector2i(x, y), costs[_flat(Vector2i(x, y))])
 
