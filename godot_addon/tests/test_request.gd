@@ -3,6 +3,7 @@ extends "test_case.gd"
 
 const FallbackWorld := preload("res://addons/navserver/internal/fallback_world.gd")
 const TileMaps := preload("tile_maps.gd")
+const TileTable := preload("res://addons/navserver/internal/tile_table.gd")
 const WorldState := preload("res://addons/navserver/internal/world_state.gd")
 
 const _ROOMS: Array[String] = [
@@ -143,3 +144,17 @@ func test_a_search_of_the_fallback_breaks_off_when_the_game_ends() -> void:
 		)
 		check_equal(result.status, NavServerPathResult.Status.CANCELLED)
 		check(left[0] > -3, "it goes on after look %d" % looks)
+
+
+func test_reading_tiles_breaks_off_when_the_game_ends() -> void:
+	var looks: Array[int] = [0]
+	var must_stop: Callable = func() -> bool:
+		looks[0] += 1
+		return true
+	var world: WorldState = WorldState.new()
+	world.region = Rect2i(0, 0, 9, 6)
+	world.blobs = [_map.find_layers()[0].tile_map_data]
+	world.tile_table = PackedInt32Array([0, 7, 0, 0, 0, 0])
+	check_equal(TileTable.read_classes(world).count(0), 25)
+	check_equal(TileTable.read_classes(world, must_stop).count(0), 0)
+	check_equal(looks, [1])

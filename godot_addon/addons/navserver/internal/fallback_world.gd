@@ -31,7 +31,7 @@ func _init(world: WorldState, the_must_stop: Callable) -> void:
 	_region = world.region
 	_classes = world.classes
 	if _classes.is_empty():
-		_classes = TileTable.read_classes(world)
+		_classes = TileTable.read_classes(world, must_stop)
 	_profiles = world.profiles.duplicate()
 	edit(world.edit_cells, world.edit_classes, world.edit_scales)
 	version = 1

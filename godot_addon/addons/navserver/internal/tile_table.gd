@@ -10,6 +10,8 @@ const WorldState := preload("world_state.gd")
 const _ALTERNATIVE_MASK: int = 0xfff
 const _CELL_SIZE: int = 12
 const _FORMAT_SIZE: int = 2
+# Numbers of a blob, three a tile, between two looks at whether to go on.
+const _LOOK_INTERVAL: int = 3 * 4096
 
 ## Six numbers a tile: layer, source, atlas x, atlas y, alternative, class.
 var rows: PackedInt32Array = PackedInt32Array()
@@ -69,8 +71,8 @@ func get_class_of(layers: Array[TileMapLayer], cell: Vector2i) -> int:
 
 
 ## Returns the class of each cell of a world, row by row, as its layers have it. Runs on any thread:
-## it asks no node.
-static func read_classes(world: WorldState) -> PackedByteArray:
+## it asks no node. It breaks off when [param must_stop] tells so.
+static func read_classes(world: WorldState, must_stop: Callable = Callable()) -> PackedByteArray:
 	var size: Vector2i = world.region.size
 	var found: PackedByteArray = PackedByteArray()
 	found.resize(size.x * size.y)
@@ -83,7 +85,7 @@ static func read_classes(world: WorldState) -> PackedByteArray:
 	# From the bottom up, the later tile wins; only solid ground stays what it is.
 	var solid: Dictionary[int, bool] = {}
 	for index: int in world.blobs.size():
-		_read_blob(world, index, tables[index], found, solid)
+		_read_blob(world, index, tables[index], found, solid, must_stop)
 	return found
 
 
@@ -92,13 +94,16 @@ static func _read_blob(
 	index: int,
 	table: Dictionary,
 	found: PackedByteArray,
-	solid: Dictionary[int, bool]
+	solid: Dictionary[int, bool],
+	must_stop: Callable
 ) -> void:
 	var numbers: PackedInt32Array = world.blobs[index].slice(_FORMAT_SIZE).to_int32_array()
 	var origin: Vector2i = world.region.position
 	var size: Vector2i = world.region.size
 	var layout: TileLayout = world.layout
 	for at: int in range(0, numbers.size(), 3):
+		if at % _LOOK_INTERVAL == 0 and must_stop.is_valid() and must_stop.call():
+			return
 		# Two numbers of 16 bits each; x and y have signs.
 		var pair: int = numbers[at] & 0xffff_ffff ^ 0x8000_8000
 		var cell: Vector2i = Vector2i((pair & 0xffff) - 0x8000, (pair >> 16) - 0x8000)
