@@ -362,7 +362,7 @@ func test_units_go_on_where_another_map_takes_the_place_of_theirs() -> void:
 	var other: NavServerMap2D = _make_other_map()
 	_map.queue_free()
 	_map = other
-	await wait_until(func() -> bool: return not crowd.is_available())
+	await _step(3)
 	await wait_until(crowd.is_available)
 	crowd.order(ids, _at(Vector2i(25, 5)))
 	await wait_until(func() -> bool: return _arrived.size() >= 4)
