@@ -187,8 +187,9 @@ func find_layers() -> Array[TileMapLayer]:
 
 
 ## Reads all layers and TileSets again: after changes that no other method tells of, such as layers
-## that were added or moved, and tiles that mean something else. (Layers that are freed, disabled,
-## enabled, or given another TileSet make the map read them by itself.) What code has set stays.
+## that were added or moved (or the map, where they stand beside it), and tiles that mean something
+## else. (Layers that are freed, disabled, enabled, or given another TileSet make the map read them
+## by itself.) What code has set stays.
 ## [signal map_ready] tells when the map can be asked; requests until then wait for it.
 func rebuild() -> void:
 	_dirty = false
