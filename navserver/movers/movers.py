@@ -613,9 +613,7 @@ class Movers:
         velocity = columns.velocity[fresh]
         self.halt(fresh, MoverState.STEERED)
         columns.velocity[fresh] = velocity
-        columns.goal[fresh] = columns.position[fresh]
-        columns.group[fresh] = columns.anchor[fresh] = -1
-        columns.wants_way[fresh] = 0
+        self._forget_order(fresh)
         columns.steering[rows] = wished
         if current is not None:
             columns.velocity[rows] = current
@@ -630,7 +628,16 @@ class Movers:
         handles : array-like of int, shape (n,)
             Movers.
         """
-        self.halt(self.rows_of(handles), MoverState.IDLE)
+        rows = self.rows_of(handles)
+        self.halt(rows, MoverState.IDLE)
+        self._forget_order(rows)
+
+    def _forget_order(self, rows: NDArray[np.int64]) -> None:
+        """Let movers belong where they stand: who rests goes back to its goal."""
+        columns = self.columns
+        columns.group[rows] = columns.anchor[rows] = -1
+        columns.goal[rows] = columns.position[rows]
+        columns.wants_way[rows] = 0
 
     def place(self, handles: ArrayLike, positions: ArrayLike) -> None:
         """Put movers somewhere else, standing still.

@@ -420,6 +420,19 @@ def test_the_phase_is_not_used_when_all_is_done() -> None:
     assert stepper.orders.is_used()
 
 
+def test_who_is_stopped_on_its_way_stays_there() -> None:
+    movers, units = group(Grid.from_blocked(np.zeros((30, 30), np.bool_)), 4)
+    stepper = Stepper(movers, avoidance=True)
+    stepper.order(units, (25, 25))
+    for _ in range(30):
+        stepper.step(1 / 60)
+    stopped = movers.of("position", units[:2])
+    movers.stop(units[:2])
+    walk_out(stepper)
+    assert np.abs(movers.of("position", units[:2]) - stopped).max() < 1.0
+    assert movers.of("state", units).tolist() == [MoverState.IDLE] * 4
+
+
 def test_nobody_is_sent_by_an_empty_order() -> None:
     movers, _ = group(Grid.filled(4, 4), 2)
     stepper = Stepper(movers)

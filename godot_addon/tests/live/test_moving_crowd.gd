@@ -184,6 +184,18 @@ func test_units_live_through_the_end_of_the_sidecar() -> void:
 	check(_cell_of(_crowd, ids[0]).x > 10)
 
 
+func test_who_is_stopped_stays_there() -> void:
+	var ids: PackedInt64Array = _spawn(_crowd, 2)
+	_crowd.order(ids, _at(Vector2i(16, 4)))
+	await wait_until(func() -> bool: return _cell_of(_crowd, ids[0]).x > 2)
+	_crowd.stop(ids)
+	await _step(5)
+	var here: PackedVector2Array = _crowd.get_positions()
+	await _step(30)
+	for index: int in 2:
+		check(_crowd.get_positions()[index].distance_to(here[index]) < 8.0)
+
+
 func test_who_cannot_get_there_is_told() -> void:
 	for cell: Vector2i in _DOOR:
 		_map.set_point_solid(cell)
