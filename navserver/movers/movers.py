@@ -663,10 +663,12 @@ class Movers:
         self._check_open(points, columns.movement[rows])
         columns.position[rows] = points
         walked = columns.state[rows] == MoverState.PATH
+        rested = rows[columns.state[rows] == MoverState.IDLE]
         fields = rows[columns.state[rows] == MoverState.FIELD]
         self.halt(rows[walked], MoverState.WAITING)
         self.flag(rows[walked], EventFlag.REPATH_WANTED)
         self.halt(rows[~walked & (columns.state[rows] != MoverState.FIELD)], MoverState.IDLE)
+        self._forget_order(rested)
         columns.velocity[fields] = 0.0
         self.leave_rails(fields)
 

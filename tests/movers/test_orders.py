@@ -433,6 +433,17 @@ def test_who_is_stopped_on_its_way_stays_there() -> None:
     assert movers.of("state", units).tolist() == [MoverState.IDLE] * 4
 
 
+def test_who_is_put_elsewhere_after_it_has_arrived_stays_there() -> None:
+    movers, units = group(Grid.from_blocked(np.zeros((30, 30), np.bool_)), 2)
+    stepper = Stepper(movers, avoidance=True)
+    stepper.order(units, (15, 15))
+    walk_out(stepper)
+    movers.place(units[:1], [(2, 2)])
+    for _ in range(60):
+        stepper.step(DT)
+    assert movers.of("position", units[:1]).tolist() == [[2, 2]]
+
+
 def test_nobody_is_sent_by_an_empty_order() -> None:
     movers, _ = group(Grid.filled(4, 4), 2)
     stepper = Stepper(movers)

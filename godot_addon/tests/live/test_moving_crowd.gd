@@ -325,6 +325,8 @@ func test_who_is_deep_in_walls_keeps_nobody_from_moving() -> void:
 	crowd.teleport(ids.slice(0, 1), [_at(Vector2i(2, 2))])
 	await wait_until(func() -> bool: return _arrived.has(ids[0]))
 	check_equal(await _count_at_sidecar(), 3)
+	await _step(30)
+	check_equal(_cell_of(crowd, ids[1]), Vector2i(1, 1), "it walks back")
 
 
 func test_only_those_in_view_are_told_of() -> void:
