@@ -151,6 +151,18 @@ func test_a_view_is_all_that_is_left_of_a_reply() -> void:
 	check(MoverView.find(reply) == view)
 
 
+func test_units_of_other_properties_walk_as_before() -> void:
+	var crowd: NavServerCrowd2D = _make_crowd()
+	var boat: NavServerProfile = NavServerProfile.new()
+	var ids: PackedInt64Array = crowd.spawn([Vector2(8, 8)], {"profile": boat})
+	ids.append_array(crowd.spawn([Vector2(40, 8)]))
+	crowd.set_properties(ids, {"max_speed": 32.0})
+	var kind: MoverUnit.Kind = crowd.get_mover_group().get_unit(ids[0]).kind
+	check(kind.ground.profile == boat, "it walks as somebody else")
+	check_equal(kind.properties["max_speed"], 2.0)
+	check_equal(crowd.get_mover_group().get_unit(ids[1]).kind.ground.profile, null)
+
+
 func _save_two() -> PackedByteArray:
 	var crowd: NavServerCrowd2D = _make_crowd()
 	crowd.name = "Soldiers"

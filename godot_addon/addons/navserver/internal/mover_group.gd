@@ -164,9 +164,15 @@ func place(ids: PackedInt64Array, points: PackedVector2Array) -> void:
 
 ## Makes units another kind: other speed, body or manners; who they walk as stays.
 func change(ids: PackedInt64Array, kind: MoverUnit.Kind) -> void:
+	var kinds: Dictionary[MoverGround, MoverUnit.Kind] = {}
 	for id: int in ids:
 		if id in _units:
-			_units[id].kind = kind
+			var ground: MoverGround = _units[id].kind.ground
+			if ground not in kinds:
+				kinds[ground] = MoverUnit.Kind.new()
+				kinds[ground].properties = kind.properties
+				kinds[ground].ground = ground
+			_units[id].kind = kinds[ground]
 	var handles: PackedInt64Array = _handles_of(ids)
 	if handles.is_empty() or not _is_live():
 		return
