@@ -158,3 +158,26 @@ func test_reading_tiles_breaks_off_when_the_game_ends() -> void:
 	check_equal(TileTable.read_classes(world).count(0), 25)
 	check_equal(TileTable.read_classes(world, must_stop).count(0), 0)
 	check_equal(looks, [1])
+
+
+func test_profiles_that_come_and_go_are_forgotten() -> void:
+	var names: Dictionary[String, bool] = {}
+	var kept: NavServerProfile = NavServerProfile.new()
+	kept.class_costs = {0: 3.0}
+	var requests: Array[NavServerPathRequest] = []
+	for index: int in 300:
+		var query: NavServerPathQuery = _query(Vector2i(1, 1), Vector2i(1, 2))
+		query.profile = NavServerProfile.new()
+		query.profile.class_costs = {0: 1.0 + index}
+		names[_map.get_profile_name(query.profile)] = true
+		if index < 3:
+			# Nobody keeps the profile, which has yet to be searched with.
+			requests.append(_map.find_path(query))
+		check_equal(_map.get_profile_name(kept), "profile-2")
+	check_equal(names.size(), 4)
+	for index: int in 3:
+		check_near((await requests[index].wait()).cost, 1.0 + index, 1e-6)
+	kept.class_costs = {0: 5.0}
+	var last: NavServerPathQuery = _query(Vector2i(1, 1), Vector2i(1, 2))
+	last.profile = kept
+	check_near((await _map.find_path(last).wait()).cost, 5.0, 1e-6)

@@ -28,6 +28,8 @@ __all__ = ["World"]
 
 MAX_NAME = 200
 MAX_PROFILES = 256
+# So many are named to whoever asks for one that is not there.
+_MOST_NAMES = 8
 
 
 class World:
@@ -136,8 +138,12 @@ class World:
         """
         found = self._profiles.get(name) if isinstance(name, str) else None
         if found is None:
-            known = ", ".join(sorted(self._profiles))
-            raise InputError("profile", name, "is not known in this world", f"use one of {known}")
+            names = sorted(self._profiles)
+            known = ", ".join(names[:_MOST_NAMES])
+            more = f" and {len(names) - _MOST_NAMES} others" if len(names) > _MOST_NAMES else ""
+            raise InputError(
+                "profile", name, "is not known in this world", f"use one of {known}{more}"
+            )
         return found
 
     def prepare(self, *, islands: bool = True, **movement: Unpack[MovementOptions]) -> None:

@@ -53,6 +53,8 @@ def test_profiles_have_names() -> None:
     with pytest.raises(InputError, match="too many"):
         world.set_profile("one more", boat)
     world.set_profile("boat", Profile())
+    with pytest.raises(InputError, match=r"use one of 0, 1, 10, .* and 248 others$"):
+        world.profile("tank")
 
 
 @pytest.mark.parametrize("name", ["", "x" * 201, 5, None, ["a"]])

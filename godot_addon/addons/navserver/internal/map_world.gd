@@ -41,7 +41,8 @@ var _reader: TileReader = null
 var _is_early: bool = false
 var _early_hash: int = 0
 var _changed: Dictionary[Vector2i, bool] = {}
-var _names: Dictionary[NavServerProfile, String] = {}
+# What the world calls profiles, by their instance ids, so that they are not kept.
+var _names: Dictionary[int, String] = {}
 
 
 ## Begins anew with layers; what code has set stays. [method finish_frame] has to follow at the end
@@ -232,6 +233,7 @@ func make_job(from: Vector2i, to: Vector2i, profile: NavServerProfile) -> PathJo
 	job.goal = layout.to_inner(to)
 	if profile != null:
 		job.profile = name_profile(profile)
+		job.walker = profile
 		job.size = profile.size
 	return job
 
@@ -247,11 +249,22 @@ func settle(batch: AgentBatch, global_transform: Transform2D) -> void:
 
 ## Returns what the world calls a profile.
 func name_profile(profile: NavServerProfile) -> String:
-	if profile not in _names:
-		_names[profile] = "profile-%x" % profile.get_instance_id()
-		profile.changed.connect(_on_profile_changed.bind(profile))
-		_on_profile_changed(profile)
-	return _names[profile]
+	var id: int = profile.get_instance_id()
+	if id not in _names:
+		_names[id] = _find_free_name()
+		profile.changed.connect(_on_profile_changed.bind(id))
+		_on_profile_changed(id)
+	return _names[id]
+
+
+## Returns what a profile was called that is gone, since a world has only so many; else a new name.
+func _find_free_name() -> String:
+	for id: int in _names:
+		if not is_instance_id_valid(id):
+			var free: String = _names[id]
+			_names.erase(id)
+			return free
+	return "profile-%d" % (_names.size() + 1)
 
 
 ## Returns the inner cells that a polygon may cover. However far it reaches, only what the map has
@@ -356,8 +369,9 @@ func _append_edit(
 		scales.append(overrides.get_scale_of(cell))
 
 
-func _on_profile_changed(profile: NavServerProfile) -> void:
-	var profile_name: String = _names[profile]
+func _on_profile_changed(id: int) -> void:
+	var profile: NavServerProfile = instance_from_id(id)
+	var profile_name: String = _names[id]
 	var costs: PackedFloat32Array = profile.get_cost_table()
 	state.profiles[profile_name] = costs
 	if state.is_read:

@@ -20,6 +20,8 @@ var start: Vector2i = Vector2i.ZERO
 var goal: Vector2i = Vector2i.ZERO
 ## Name of a profile of the world.
 var profile: String = WorldState.DEFAULT_PROFILE
+## Whose profile that is, kept since the name is given anew when it is gone; null for the default.
+var walker: NavServerProfile = null
 ## Side of the body in cells.
 var size: int = 1
 ## Milliseconds to answer within; 0 for none.
