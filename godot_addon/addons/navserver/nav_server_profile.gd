@@ -6,7 +6,8 @@ extends Resource
 ##
 ## Grid navigation by navserver, independent of [NavigationServer2D]. Cells have a class, from
 ## [member NavServerMap2D.class_layer_name] of their tiles; a profile says what a class costs, so a
-## walker, a boat and a tank share one map. Share one resource among all agents of a kind.
+## walker, a boat and a tank share one map. Share one resource among all agents of a kind: with the
+## sidecar a map takes 255 at a time.
 
 ## Cost of entering a cell of a class (1 to 254), a number of 0 or more; [constant @GDScript.INF]
 ## blocks. Classes that are not here cost 1. Class 255, solid, always blocks. Set it as a whole: the
