@@ -6,7 +6,7 @@ extends Object
 ## Grid navigation by navserver, independent of [NavigationServer2D]. All functions are static,
 ## there is no autoload: the first use adds one hidden [NavServerConnection] under the root. Maps,
 ## agents and requests use it by themselves; call these functions to know or steer where paths come
-## from. Everything is asked on the main thread: it never waits, and the searching is done elsewhere.
+## from. Everything is asked on the main thread, which never waits: the searching is done elsewhere.
 
 static var _connection: NavServerConnection = null
 

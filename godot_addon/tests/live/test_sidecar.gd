@@ -541,9 +541,7 @@ func test_who_is_told_that_the_sidecar_is_there_may_stop_it() -> void:
 			_connection.stop_sidecar()
 	_connection.state_changed.connect(stop)
 	_connection.follow_connection_file(parameters["file"])
-	await wait_until(
-		func() -> bool: return _connection.state == NavServerConnection.State.FALLBACK
-	)
+	await wait_until(func() -> bool: return _connection.state == NavServerConnection.State.FALLBACK)
 	_connection.state_changed.disconnect(stop)
 	var result: NavServerPathResult = await _find(map, Vector2i(1, 1), Vector2i(7, 1))
 	check_equal(result.source, NavServerPathResult.Source.FALLBACK)
