@@ -73,7 +73,7 @@ const _ANSWERS_USEC: int = 350
 # in turn with answers.
 const _SENDING_USEC: int = 250
 # What is usual is the mean of about so many frames; one that is longer by far counts as less long.
-const _USUAL_FRAMES: float = 16.0
+const _USUAL_FRAMES: float = 8.0
 const _USUAL_JUMP_USEC: float = 1600.0
 # At most so much of a frame goes to reading maps; one layer may take more.
 const _READING_USEC: int = 1000
