@@ -5,14 +5,7 @@ const Msgpack := preload("res://addons/navserver/internal/msgpack.gd")
 const Overrides := preload("res://addons/navserver/internal/overrides.gd")
 const TileMaps := preload("tile_maps.gd")
 
-const _ROOMS: Array[String] = [
-	"#########",
-	"#...#...#",
-	"#...#...#",
-	"#.......#",
-	"#...#...#",
-	"#########",
-]
+const _ROOMS: Array[String] = TileMaps.ROOMS
 
 
 func _map_of(picture: Array[String], script: Script = null) -> NavServerMap2D:

@@ -6,14 +6,7 @@ const TileMaps := preload("tile_maps.gd")
 const TileTable := preload("res://addons/navserver/internal/tile_table.gd")
 const WorldState := preload("res://addons/navserver/internal/world_state.gd")
 
-const _ROOMS: Array[String] = [
-	"#########",
-	"#...#...#",
-	"#...#...#",
-	"#.......#",
-	"#...#...#",
-	"#########",
-]
+const _ROOMS: Array[String] = TileMaps.ROOMS
 
 var _map: NavServerMap2D = null
 

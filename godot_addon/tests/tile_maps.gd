@@ -11,6 +11,15 @@ const FENCE: Vector2i = Vector2i(3, 0)
 const WATER: Vector2i = Vector2i(4, 0)
 ## Of class 255 without a polygon.
 const VOID: Vector2i = Vector2i(5, 0)
+## Two rooms with a door between them.
+const ROOMS: Array[String] = [
+	"#########",
+	"#...#...#",
+	"#...#...#",
+	"#.......#",
+	"#...#...#",
+	"#########",
+]
 
 const _COUNT: int = 6
 

@@ -5,14 +5,7 @@ extends "../test_case.gd"
 
 const TileMaps := preload("../tile_maps.gd")
 
-const _ROOMS: Array[String] = [
-	"#########",
-	"#...#...#",
-	"#...#...#",
-	"#.......#",
-	"#...#...#",
-	"#########",
-]
+const _ROOMS: Array[String] = TileMaps.ROOMS
 
 var _connection: NavServerConnection = NavServer.get_connection()
 

@@ -448,15 +448,12 @@ func _handles_of(ids: PackedInt64Array) -> PackedInt64Array:
 
 
 func _send_handles(type: String, handles: PackedInt64Array) -> void:
-	if handles.is_empty() or not _is_live():
-		return
+	if not handles.is_empty() and _is_live():
+		_send_handles_to(table, type, handles)
+
+
+static func _send_handles_to(there: MoverTable, type: String, handles: PackedInt64Array) -> void:
 	var message: Message = Message.new(type)
-	_add_handles(message, handles)
-	table.ask(message)
-
-
-static func _remove_movers(there: MoverTable, handles: PackedInt64Array) -> void:
-	var message: Message = Message.new("movers_remove")
 	_add_handles(message, handles)
 	there.ask(message)
 
@@ -527,7 +524,7 @@ func _take_handles(
 	if handles.size() != ids.size():
 		return
 	if there != table:
-		_remove_movers(there, handles)
+		_send_handles_to(there, "movers_remove", handles)
 		return
 	var gone: PackedInt64Array = PackedInt64Array()
 	var sent: PackedInt64Array = PackedInt64Array()
