@@ -72,6 +72,35 @@ func test_it_walks_to_its_target() -> void:
 	check_near(walker.agent.get_path_length(), result.path_length * 16.0, 1e-3)
 
 
+func test_a_target_beside_the_centre_of_its_cell_is_reached_where_the_path_ends() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1)) + Vector2(7.0, 7.0)
+	await wait_until(walker.agent.is_navigation_finished)
+	check_equal(_told, ["path", "target", "finished"] as Array[String])
+	check(walker.agent.is_target_reached())
+	walker.agent.target_position = _map.map_to_local(Vector2i(1, 1)) + Vector2(7.0, 7.0)
+	check(not walker.agent.is_target_reached())
+
+
+func test_the_nearest_cell_is_not_the_target() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.agent.target_position = _map.map_to_local(Vector2i(0, 1))
+	await wait_until(walker.agent.is_navigation_finished)
+	check_equal(_told, ["path", "finished"] as Array[String])
+	check(not walker.agent.is_target_reached())
+
+
+func test_who_is_disabled_has_not_reached_the_target_that_it_cannot_ask_for() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1)) + Vector2(7.0, 7.0)
+	await wait_until(func() -> bool: return "path" in _told)
+	walker.agent.enabled = false
+	walker.agent.target_position = _map.map_to_local(Vector2i(1, 5))
+	for frame: int in 60:
+		await tree.physics_frame
+	check("target" not in _told)
+
+
 func test_bits_are_set_as_with_the_engine_s_agents() -> void:
 	expect_errors(2)
 	var own: NavServerAgent2D = _walker(Vector2i(1, 1)).agent

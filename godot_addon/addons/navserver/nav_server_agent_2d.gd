@@ -9,7 +9,8 @@ extends Node
 ## towards [method get_next_path_position] until [method is_navigation_finished]. Answers come in
 ## the next frame or later; until then the next position is the agent's own.
 
-## The target position has come within [member target_desired_distance]; once a target.
+## The target position has come within [member target_desired_distance], or the path that leads to
+## its cell has been walked to the end; once a target.
 signal target_reached
 ## The last point of the path was reached, be it the target or the nearest cell; once a path.
 signal navigation_finished
@@ -378,9 +379,10 @@ func is_navigation_finished() -> bool:
 	return not _advance(here) and not _pending
 
 
-## Tells whether the target is within [member target_desired_distance].
+## Tells whether the target is within [member target_desired_distance], or [signal target_reached]
+## has told of it.
 func is_target_reached() -> bool:
-	return _has_target and distance_to_target() <= target_desired_distance
+	return _has_target and (_is_target_told or distance_to_target() <= target_desired_distance)
 
 
 ## Tells whether the path leads to the target.
@@ -469,12 +471,7 @@ func _advance(here: Vector2) -> bool:
 		return true
 	var path: int = _path_number
 	if not _is_target_told and here.distance_to(target_position) <= target_desired_distance:
-		_is_target_told = true
-		# Who is told may take the agent out of the tree, and it has nothing to go on with.
-		_is_over = true
-		target_reached.emit()
-		if path == _path_number:
-			navigation_finished.emit()
+		_finish(true)
 		return false
 	while here.distance_to(_points[_index]) <= path_desired_distance or _is_point_passed(here):
 		_is_telling = true
@@ -484,13 +481,24 @@ func _advance(here: Vector2) -> bool:
 			# Who was told has set another target, or has even waited for the path there.
 			return false
 		if _index == _points.size() - 1:
-			_is_over = true
-			navigation_finished.emit()
+			# A path ends at the centre of a cell: all of that cell counts as its target.
+			_finish(not (_is_target_told or _pending or _is_late) and is_target_reachable())
 			return false
 		_index += 1
 	_next = _points[_index]
 	_look_around(here)
 	return true
+
+
+func _finish(is_reached: bool) -> void:
+	var path: int = _path_number
+	# Who is told may take the agent out of the tree, and it has nothing to go on with.
+	_is_over = true
+	if is_reached:
+		_is_target_told = true
+		target_reached.emit()
+	if path == _path_number:
+		navigation_finished.emit()
 
 
 ## Notes how far the body can go from where it is before there is anything to do or to tell.
