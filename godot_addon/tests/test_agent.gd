@@ -513,6 +513,87 @@ func test_a_rebuilt_map_is_a_changed_one() -> void:
 	check_equal(_told, ["path", "path"] as Array[String])
 
 
+func test_a_rebuilt_map_that_others_take_over_is_a_changed_one_yet() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.speed = 1.0
+	walker.agent.repath_policy = NavServerAgent2D.RepathPolicy.WHEN_CHANGED
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return _told.size() == 1)
+	_map.rebuild()
+	NavServer.get_connection().backend_changed.emit()
+	await wait_until(func() -> bool: return _told.size() == 2)
+
+
+## Walks to the other room while something happens in each frame; tells how often a path came.
+func _walk_while(
+	policy: NavServerAgent2D.RepathPolicy, happening: Callable, speed: float = 120.0
+) -> int:
+	_told.clear()
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.speed = speed
+	walker.agent.repath_policy = policy
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(
+		func() -> bool:
+			happening.call(walker.agent)
+			return walker.agent.is_target_reached()
+	)
+	walker.free()
+	return _told.count("path")
+
+
+func test_what_changes_in_each_frame_does_not_keep_agents_from_walking() -> void:
+	var changes: Callable = func(_agent: NavServerAgent2D) -> void:
+		_map.set_point_solid(Vector2i(1, 5), Engine.get_physics_frames() % 2 == 0)
+	var paths: int = await _walk_while(NavServerAgent2D.RepathPolicy.WHEN_CHANGED, changes)
+	check(paths > 5, "%d paths" % paths)
+	check_equal(await _walk_while(NavServerAgent2D.RepathPolicy.NEVER, changes), 1)
+
+
+func test_the_same_map_and_profile_set_in_each_frame_ask_for_nothing() -> void:
+	var profile: NavServerProfile = NavServerProfile.new()
+	var sets: Callable = func(agent: NavServerAgent2D) -> void:
+		agent.profile = profile
+		agent.map = _map
+	var paths: int = await _walk_while(NavServerAgent2D.RepathPolicy.WHEN_BROKEN, sets)
+	check_equal(paths, 1)
+
+
+func test_costs_of_a_profile_that_change_are_heard_of() -> void:
+	_map.set_point_solid(Vector2i(4, 5), false)
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.speed = 1.0
+	walker.agent.profile = NavServerProfile.new()
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return _told.size() == 1)
+	walker.agent.profile.class_costs = {0: 2.0}
+	await wait_until(func() -> bool: return _told.size() == 2)
+	var result: NavServerPathResult = walker.agent.get_current_navigation_result()
+	check_near(result.cost, 2.0 * result.path_length, 1e-4)
+	walker.agent.repath_policy = NavServerAgent2D.RepathPolicy.NEVER
+	walker.agent.profile.class_costs = {0: 3.0}
+	for frame: int in 10:
+		await tree.physics_frame
+	check_equal(_told.size(), 2)
+
+
+func test_who_hears_of_a_map_may_take_others_off_it() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.speed = 1.0
+	_map.map_ready.connect(func() -> void: walker.remove_child(walker.agent), CONNECT_ONE_SHOT)
+	walker.agent.repath_policy = NavServerAgent2D.RepathPolicy.WHEN_CHANGED
+	await _map.map_ready
+	_map.map_ready.connect(func() -> void: walker.remove_child(walker.agent), CONNECT_ONE_SHOT)
+	walker.add_child(walker.agent)
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return _told.size() == 1)
+	_map.rebuild()
+	await _map.map_ready
+	check(walker.agent.get_parent() == null)
+	walker.agent.free()
+	walker.set_physics_process(false)
+
+
 func test_who_walks_otherwise_asks_anew() -> void:
 	var walker: Walker = _walker(Vector2i(1, 1))
 	walker.speed = 1.0

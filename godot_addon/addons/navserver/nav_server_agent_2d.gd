@@ -30,7 +30,8 @@ enum RepathPolicy {
 	NEVER,
 	## When an edit of the map has broken the path.
 	WHEN_BROKEN,
-	## When any cell of the map has changed, since the way may have become shorter.
+	## When any cell of the map has changed, since the way may have become shorter. The agent walks
+	## on meanwhile.
 	WHEN_CHANGED,
 }
 
@@ -60,14 +61,24 @@ const _NO_LESS: String = "give 0 or more"
 ## The map; empty takes the nearest one above, else the only one in the tree.
 @export var map: NavServerMap2D = null:
 	set(value):
+		# Some set it in each frame.
+		if is_same(value, map):
+			return
 		map = value
 		_follow_map(null)
 		_avoider.follow()
 		update_configuration_warnings()
 		_ask_otherwise()
-## Who walks; null walks over every class but solid at cost 1.
+## Who walks; null walks over every class but solid at cost 1. Where its costs are changed, a new
+## path is asked for as where the map changes.
 @export var profile: NavServerProfile = null:
 	set(value):
+		if value == profile:
+			return
+		if profile != null:
+			profile.changed.disconnect(_on_way_changed)
+		if value != null:
+			value.changed.connect(_on_way_changed)
 		profile = value
 		_kind = null
 		_avoider.follow()
@@ -272,6 +283,7 @@ func _exit_tree() -> void:
 	_avoider.leave()
 	_drawing = null
 	_is_in_game = false
+	_is_chasing = false
 	_follow_map(null)
 	_calm_squared = 0.0
 	_connection = null
@@ -576,6 +588,18 @@ func _ask_otherwise() -> void:
 		_ask()
 
 
+## Asks once more, since there may be a better path by now. It walks on by the one it has, and what
+## changes in each frame does not keep it from ever being answered.
+func _on_way_changed() -> void:
+	if not _is_in_game or not _wants_to_hear():
+		return
+	_is_chasing = true
+	if _batch != null:
+		_is_behind = true
+	else:
+		_ask()
+
+
 ## Asks for a path to the target, and tells whether one is on its way now.
 func _ask() -> bool:
 	_is_behind = false
@@ -825,12 +849,12 @@ func _end_note(status: NavServerPathResult.Status, reason: String = "") -> void:
 
 
 func _on_map_changed(_version: int, _cells: Array[Vector2i]) -> void:
-	if _hears_changes() and _wants_to_hear():
-		_is_chasing = false
-		_ask()
+	if _hears_changes():
+		_on_way_changed()
 
 
 func _on_map_ready() -> void:
-	# Whoever finds the paths from now on has the map as it was.
-	if not _follower.map.is_put_again:
-		_on_map_changed(0, [])
+	# Who was told before may have taken it off the map. And whoever finds the paths from now on has
+	# the map as it was.
+	if _follower.is_good() and not _follower.map.is_put_again and _hears_changes():
+		_on_way_changed()

@@ -121,6 +121,8 @@ var _world: MapWorld = MapWorld.new()
 var _questions: MapQuestions = MapQuestions.new(self, _world)
 var _movers: MoverTable = null
 var _dirty: bool = false
+# Whether the map that was read last is not known yet to whoever finds the paths.
+var _is_rebuilt: bool = false
 # The layers that count, or might.
 var _watched: Array[TileMapLayer] = []
 var _is_looking: bool = false
@@ -194,6 +196,7 @@ func find_layers() -> Array[TileMapLayer]:
 func rebuild() -> void:
 	_dirty = false
 	is_put_again = false
+	_is_rebuilt = true
 	var layers: Array[TileMapLayer] = find_layers()
 	_watch_layers()
 	var layout: TileLayout = TileLayout.new(null if layers.is_empty() else layers[0], cell_size)
@@ -609,7 +612,7 @@ func _put_again() -> void:
 		# They went while nobody looked, such as outside of the tree.
 		rebuild()
 		return
-	is_put_again = true
+	is_put_again = not _is_rebuilt
 	_world.put_again(region)
 	var connection: NavServerConnection = NavServer.get_connection()
 	if connection.is_awaited:
@@ -633,6 +636,7 @@ func _flush_changes() -> void:
 
 func _on_world_arrived(version: int) -> void:
 	map_version = version
+	_is_rebuilt = false
 	_refusal = ""
 	map_ready.emit()
 
