@@ -136,12 +136,12 @@ func test_of_many_that_ended_failures_are_kept() -> void:
 		note.end(NavServerPathResult.Status.FAILED, "a second end is none")
 	check_equal(requests.failed, 10)
 	var numbers: Array[int] = []
-	var failures: int = 0
+	var failed: int = 0
 	var ended: Array[RequestLog.Note] = requests.take_ended()
 	for note: RequestLog.Note in ended:
 		numbers.append(note.number)
-		failures += int(note.is_failure())
-	check_equal(failures, 10)
+		failed += int(note.is_failure())
+	check_equal(failed, 10)
 	check_equal(ended.size() + requests.get_left_out_count(), 1000)
 	var sorted: Array[int] = numbers.duplicate()
 	sorted.sort()

@@ -9,7 +9,7 @@ func test_a_way_is_never_denied() -> void:
 	var random: RandomNumberGenerator = RandomNumberGenerator.new()
 	random.seed = 3
 	for corners: bool in [false, true]:
-		for round: int in 30:
+		for turn: int in 30:
 			var open: PackedByteArray = PackedByteArray()
 			open.resize(9 * 7)
 			for cell: int in open.size():

@@ -214,7 +214,7 @@ func test_ten_thousand_requests_leave_nothing_behind() -> void:
 
 
 func _ask_often(map: NavServerMap2D, count: int) -> void:
-	for round: int in floori(count / 200.0):
+	for turn: int in floori(count / 200.0):
 		var requests: Array[NavServerPathRequest] = []
 		for index: int in 200:
 			requests.append(map.find_path(_query(map, Vector2i(1, 1), Vector2i(7, 1 + index % 4))))

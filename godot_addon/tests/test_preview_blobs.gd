@@ -25,11 +25,11 @@ func test_every_cell_that_differs_is_named() -> void:
 	for y: int in SIDE:
 		for x: int in SIDE:
 			layer.set_cell(Vector2i(x - 9, y), 7, TileMaps.GROUND)
-	for round: int in 60:
+	for turn: int in 60:
 		var old: PackedByteArray = layer.tile_map_data
 		for edit: int in _numbers.randi_range(0, 6):
 			var cell: Vector2i = Vector2i(_numbers.randi() % SIDE, _numbers.randi() % SIDE)
-			if round % 3 == 0 and edit < 2:
+			if turn % 3 == 0 and edit < 2:
 				layer.erase_cell(cell)
 			else:
 				layer.set_cell(cell, 7, Vector2i(_numbers.randi() % 3, 0))

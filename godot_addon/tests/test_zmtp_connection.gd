@@ -171,13 +171,13 @@ func test_damaged_streams_end_in_words_however_they_are_cut() -> void:
 	var random: RandomNumberGenerator = RandomNumberGenerator.new()
 	random.seed = get_number("seed", 1)
 	var ends: Dictionary[int, int] = {}
-	for round: int in get_number("count", 2000):
+	for turn: int in get_number("count", 2000):
 		var stream: PackedByteArray = _random_stream(random)
 		var whole: Array = _replay(stream, [stream.size()])
 		var cuts: Array[int] = []
 		while cuts.size() < 20:
 			cuts.append(random.randi_range(1, 40))
-		check_equal(_replay(stream, cuts), whole, "round %d" % round)
+		check_equal(_replay(stream, cuts), whole, "turn %d" % turn)
 		ends[whole[0]] = ends.get(whole[0], 0) + 1
 		if not failures.is_empty():
 			return

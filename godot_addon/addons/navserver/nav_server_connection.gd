@@ -220,9 +220,9 @@ func get_capabilities() -> PackedStringArray:
 
 
 ## Takes in what has arrived; the tree's frames call it.
-func poll(is_waiting: bool = false) -> void:
+func poll(is_pressing: bool = false) -> void:
 	var began: int = Time.get_ticks_usec()
-	_link.poll(began + _answers_usec, is_waiting)
+	_link.poll(began + _answers_usec, is_pressing)
 	_fallback.poll(began + _answers_usec)
 	var took: int = Time.get_ticks_usec() - began
 	_answers_usec -= took

@@ -127,9 +127,9 @@ func _pick_place() -> Vector2:
 
 func _read_arguments() -> void:
 	for argument: String in OS.get_cmdline_user_args():
-		var name: String = argument.get_slice("=", 0)
-		if name in settings:
-			settings[name] = argument.get_slice("=", 1).to_int()
+		var setting: String = argument.get_slice("=", 0)
+		if setting in settings:
+			settings[setting] = argument.get_slice("=", 1).to_int()
 
 
 ## Four rooms with doorways.

@@ -126,10 +126,10 @@ func test_a_game_is_saved_and_loaded() -> void:
 		walker.add_child(_agent())
 		var map: NavServerMap2D = _map()
 		map.add_child(walker)
-		var soldiers: NavServerCrowd2D = NavServerCrowd2D.new()
-		soldiers.name = "Soldiers"
-		soldiers.area_of_interest = NavServerCrowd2D.AreaOfInterest.EVERYWHERE
-		map.add_child(soldiers)
+		var crowd: NavServerCrowd2D = NavServerCrowd2D.new()
+		crowd.name = "Soldiers"
+		crowd.area_of_interest = NavServerCrowd2D.AreaOfInterest.EVERYWHERE
+		map.add_child(crowd)
 		game.add_child(map)
 		add_node(_example("saving", 0, game))
 		await wait_until(func() -> bool: return map.map_version > 0, 30.0)

@@ -282,8 +282,8 @@ func test_killed_under_load_every_request_is_answered_once() -> void:
 			)
 			var number: int = asked
 			request.completed.connect(
-				func(result: NavServerPathResult) -> void:
-					check_equal(result.status, NavServerPathResult.Status.FOUND, result.reason)
+				func(answer: NavServerPathResult) -> void:
+					check_equal(answer.status, NavServerPathResult.Status.FOUND, answer.reason)
 					counts[number] = counts.get(number, 0) + 1
 			)
 			asked += 1
@@ -371,7 +371,7 @@ func test_ten_thousand_requests_leave_nothing_behind() -> void:
 
 
 func _ask_often(map: NavServerMap2D, count: int) -> void:
-	for round: int in floori(count / 100.0):
+	for turn: int in floori(count / 100.0):
 		var queries: Array[NavServerPathQuery] = []
 		for index: int in 100:
 			queries.append(_query(map, Vector2i(1, 1), Vector2i(7, 1 + index % 4)))

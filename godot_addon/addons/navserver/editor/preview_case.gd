@@ -50,9 +50,15 @@ static func write(
 	}
 	# A case records what a whole search has found.
 	if answer != null and answer.problem.is_empty() and not answer.is_coarse:
-		var cost: Variant = "inf" if answer.cost == INF else answer.cost
-		case["result"] = {"status": answer.status, "cost": cost}
+		case["result"] = {"status": answer.status, "cost": _write_cost(answer.cost)}
 	return JSON.stringify(case, "  ", false, true) + "\n"
+
+
+## JSON has no infinity.
+static func _write_cost(cost: float) -> Variant:
+	if cost == INF:
+		return "inf"
+	return cost
 
 
 static func _write_options(world: WorldState, query: Dictionary) -> Dictionary:
@@ -61,7 +67,7 @@ static func _write_options(world: WorldState, query: Dictionary) -> Dictionary:
 	var table: PackedFloat32Array = world.profiles.get(profile, PackedFloat32Array())
 	for class_id: int in mini(table.size(), 255):
 		if table[class_id] != 1.0:
-			costs[str(class_id)] = "inf" if is_inf(table[class_id]) else table[class_id]
+			costs[str(class_id)] = _write_cost(table[class_id])
 	var mode: int = query["diagonal_mode"]
 	var options: Dictionary = {
 		"algorithm": query["algorithm"],

@@ -112,8 +112,8 @@ func _ask_layer() -> void:
 	_backend.ask(message, _take_layer.bind(_round, _layer, _step))
 
 
-func _take_layer(reply: Message, round: int, layer: String, step: int) -> void:
-	if round != _round:
+func _take_layer(reply: Message, of_round: int, layer: String, step: int) -> void:
+	if of_round != _round:
 		return
 	_is_layer_on_its_way = false
 	if layer == _layer and reply.get_text("status") == "ok":
@@ -148,16 +148,16 @@ func _ask_cell() -> void:
 		_backend.ask(path, _take_cost.bind(_round))
 
 
-func _take_cell(reply: Message, round: int, cell: Vector2i, tiles: String) -> void:
-	if round != _round:
+func _take_cell(reply: Message, of_round: int, cell: Vector2i, tiles: String) -> void:
+	if of_round != _round:
 		return
 	var size: int = _movement["size"]
 	_text = Words.say_cell(cell, tiles, reply, size)
 	cell_described.emit(_text)
 
 
-func _take_cost(reply: Message, round: int) -> void:
-	if round != _round:
+func _take_cost(reply: Message, of_round: int) -> void:
+	if of_round != _round:
 		return
 	var status: String = reply.get_text("status")
 	var is_unknown: bool = status in ["limit", "partial"]

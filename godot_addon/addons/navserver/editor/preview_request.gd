@@ -93,8 +93,8 @@ func _go_on() -> void:
 	_id = _backend.ask(message, _take.bind(_round))
 
 
-func _take(reply: Message, round: int) -> void:
-	if round != _round:
+func _take(reply: Message, of_round: int) -> void:
+	if of_round != _round:
 		return
 	_id = 0
 	var status: String = reply.get_text("status")
@@ -132,13 +132,13 @@ func _make_side_question(type: String) -> Message:
 	return message
 
 
-func _take_nearest(reply: Message, round: int) -> void:
-	if round == _round and reply.get_text("status") == "found":
+func _take_nearest(reply: Message, of_round: int) -> void:
+	if of_round == _round and reply.get_text("status") == "found":
 		answer.nearest = reply.find_cell("cell")
 		answered.emit()
 
 
-func _take_openings(reply: Message, round: int) -> void:
-	if round == _round and reply.get_text("status") == "ok":
+func _take_openings(reply: Message, of_round: int) -> void:
+	if of_round == _round and reply.get_text("status") == "ok":
 		answer.openings = reply.get_int32s("cells")
 		answered.emit()

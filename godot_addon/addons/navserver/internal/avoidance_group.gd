@@ -163,7 +163,7 @@ func tell(delta: float) -> void:
 			var free: Vector2 = avoider.ground.clip(to_map * avoider.get_position(), motion)
 			if free != motion:
 				velocity = map.global_transform.basis_xform(free) / delta
-		agent.velocity_computed.emit(velocity)
+		agent.tell_velocity(velocity)
 
 
 func _drop_mover(avoider: Avoider) -> void:

@@ -321,11 +321,11 @@ static func _make_homeless() -> NavServerPathResult:
 
 # What is told is bound as an argument: a Callable of its own would not keep it alive until then.
 func _tell_arrived(world: WorldState) -> void:
-	world.arrived.emit(1)
+	world.tell_arrived(1)
 
 
 func _tell_edited(world: WorldState, version: int, cells: PackedInt32Array) -> void:
-	world.edited.emit(version, cells)
+	world.tell_edited(version, cells)
 
 
 func _answer(job: PathJob, result: NavServerPathResult, watch: int) -> void:

@@ -324,7 +324,7 @@ func _take_region() -> void:
 		_reader = null
 		# Levels that are made while the game runs begin without a tile: whoever asks is told.
 		if problem != _NO_CELLS or _layers.is_empty():
-			state.refused.emit(problem)
+			state.refuse(problem)
 
 
 func _find_problem(cells: Rect2i) -> String:

@@ -506,7 +506,11 @@ func _complain_of_walls(ids: PackedInt64Array) -> void:
 		push_error(
 			(
 				"%s: %d units would stand deep in walls, the first is %d: teleport or remove them"
-				% [node.get_path() if node.is_inside_tree() else node.name, ids.size(), ids[0]]
+				% [
+					node.get_path() if node.is_inside_tree() else NodePath(node.name),
+					ids.size(),
+					ids[0]
+				]
 			)
 		)
 

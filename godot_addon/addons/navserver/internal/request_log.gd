@@ -29,7 +29,7 @@ func begin(node: Node, from: Vector2, to: Vector2) -> Note:
 	asked += 1
 	var note: Note = Note.new()
 	note.number = asked
-	note.log = weakref(self)
+	note.own_log = weakref(self)
 	note.node_id = node.get_instance_id()
 	note.from = from
 	note.to = to
@@ -102,7 +102,7 @@ static func _find_place() -> String:
 class Note:
 	extends RefCounted
 
-	var log: WeakRef
+	var own_log: WeakRef
 	var number: int
 	## Of the node that asked: an agent, or the map whose method was called.
 	var node_id: int
@@ -123,7 +123,7 @@ class Note:
 		msec = (Time.get_ticks_usec() - asked_usec) / 1000.0
 		status = the_status
 		reason = the_reason
-		var owner: RequestLog = log.get_ref()
+		var owner: RequestLog = own_log.get_ref()
 		if owner != null:
 			owner.take_end(self)
 

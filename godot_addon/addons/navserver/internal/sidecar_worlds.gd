@@ -192,19 +192,19 @@ static func _make_edit(
 
 func _take_reply(reply: Message, world: WorldState) -> void:
 	if reply.get_text("status") == "error":
-		world.refused.emit(SidecarRequests.say_error(reply))
+		world.refuse(SidecarRequests.say_error(reply))
 
 
 func _take_ready(reply: Message, world: WorldState, serial: int) -> void:
 	if reply.get_text("status") == "error":
-		world.refused.emit(SidecarRequests.say_error(reply))
+		world.refuse(SidecarRequests.say_error(reply))
 	else:
 		world.ready_serial = serial
-		world.arrived.emit(reply.get_integer("version"))
+		world.tell_arrived(reply.get_integer("version"))
 
 
 func _take_edit_reply(reply: Message, world: WorldState, cells: PackedInt32Array) -> void:
 	if reply.get_text("status") == "error":
-		world.refused.emit(SidecarRequests.say_error(reply))
+		world.refuse(SidecarRequests.say_error(reply))
 	else:
-		world.edited.emit(reply.get_integer("version"), cells)
+		world.tell_edited(reply.get_integer("version"), cells)

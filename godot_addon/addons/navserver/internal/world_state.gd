@@ -93,6 +93,21 @@ func copy() -> WorldState:
 	return made
 
 
+## Tells that the backend has the world; for backends.
+func tell_arrived(version: int) -> void:
+	arrived.emit(version)
+
+
+## Tells that an edit is carried out; for backends.
+func tell_edited(version: int, cells: PackedInt32Array) -> void:
+	edited.emit(version, cells)
+
+
+## Tells why the backend cannot hold the world.
+func refuse(reason: String) -> void:
+	refused.emit(reason)
+
+
 ## Returns points of the map's coordinates; in place of those beyond the map the nearest in it.
 func bring_inside(points: PackedVector2Array) -> PackedVector2Array:
 	if not region.has_area() or transform.determinant() == 0.0:
