@@ -550,6 +550,22 @@ func test_what_changes_in_each_frame_does_not_keep_agents_from_walking() -> void
 	check_equal(await _walk_while(NavServerAgent2D.RepathPolicy.NEVER, changes), 1)
 
 
+func test_who_waits_for_a_path_elsewhere_stands_while_the_map_changes() -> void:
+	var walker: Walker = _walker(Vector2i(1, 1))
+	walker.agent.repath_policy = NavServerAgent2D.RepathPolicy.WHEN_CHANGED
+	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
+	await wait_until(func() -> bool: return _told.size() == 1)
+	for frame: int in 6:
+		await tree.physics_frame
+	walker.agent.target_position = _map.map_to_local(Vector2i(1, 5))
+	var stood: Vector2 = walker.position
+	while _told.size() == 1:
+		check_equal(walker.position, stood)
+		_map.set_point_solid(Vector2i(7, 5), Engine.get_physics_frames() % 2 == 0)
+		await tree.physics_frame
+	await wait_until(walker.agent.is_target_reached)
+
+
 func test_the_same_map_and_profile_set_in_each_frame_ask_for_nothing() -> void:
 	var profile: NavServerProfile = NavServerProfile.new()
 	var sets: Callable = func(agent: NavServerAgent2D) -> void:

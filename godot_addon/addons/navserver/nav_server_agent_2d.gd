@@ -593,7 +593,8 @@ func _ask_otherwise() -> void:
 func _on_way_changed() -> void:
 	if not _is_in_game or not _wants_to_hear():
 		return
-	_is_chasing = true
+	# Who waits for a path to a new target does not walk to the old one.
+	_is_chasing = _is_chasing or not _pending
 	if _batch != null:
 		_is_behind = true
 	else:
@@ -740,6 +741,11 @@ func lose_watch() -> void:
 		_follow_map(_follower.map)
 
 
+## Tells how the body may go; for who keeps it clear of others.
+func tell_velocity(safe_velocity: Vector2) -> void:
+	velocity_computed.emit(safe_velocity)
+
+
 ## Tells whether it walks a path, and is to hear of what changes on the map.
 func _wants_to_hear() -> bool:
 	return repath_policy != RepathPolicy.NEVER and _is_walking()
@@ -789,9 +795,11 @@ func _follow_map(found: NavServerMap2D) -> void:
 	_follower.follow(found, _hears_changes())
 
 
-## Asks for the newest target if that was set meanwhile.
+## Asks for the newest target, or by the newest map, if there is another meanwhile. Until then the
+## path that has come is walked.
 func _go_on_asking() -> void:
 	if _is_behind:
+		_is_chasing = true
 		_ask()
 	else:
 		_is_renewed = false
