@@ -1,6 +1,7 @@
 extends "test_case.gd"
 ## Where the sidecar's program is looked for, in folders and variables made for the purpose.
 
+const Settings := preload("res://addons/navserver/internal/settings.gd")
 const SidecarProcess := preload("res://addons/navserver/internal/sidecar_process.gd")
 
 var _root: String = ""
@@ -101,3 +102,29 @@ func test_a_program_that_does_not_start_is_told() -> void:
 			return process.state == SidecarProcess.State.ENDED
 	)
 	check(not process.problem.is_empty())
+
+
+func test_each_editor_has_a_connection_file_of_its_own() -> void:
+	var file: String = Settings.make_editor_connection_file(_root)
+	check_equal(file.get_base_dir(), _root)
+	check(file != Settings.make_editor_connection_file(_root))
+
+
+func test_only_connection_files_of_sidecars_that_are_gone_are_swept() -> void:
+	var living: TCPServer = TCPServer.new()
+	var gone: TCPServer = TCPServer.new()
+	check_equal(living.listen(0, "127.0.0.1"), OK)
+	check_equal(gone.listen(0, "127.0.0.1"), OK)
+	var texts: Dictionary[String, String] = {
+		"navserver_connection.0a.json": JSON.stringify({"port": living.get_local_port()}),
+		"navserver_connection.0b.json": JSON.stringify({"port": gone.get_local_port()}),
+		"navserver_connection.0c.json": "half a li",
+		"other.json": JSON.stringify({"port": gone.get_local_port()}),
+	}
+	gone.stop()
+	for name: String in texts:
+		FileAccess.open(_root.path_join(name), FileAccess.WRITE).store_string(texts[name])
+	Settings.make_editor_connection_file(_root)
+	var left: PackedStringArray = PackedStringArray(texts.keys())
+	left.remove_at(1)
+	check_equal(DirAccess.get_files_at(_root), left)

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.godot
 PROBE = Path(__file__).parent / "probe"
 # That it ends by itself; how soon hangs on what else the machine does.
 SOON = 30.0
-CONNECTION = Path(".godot", "editor", "navserver_connection.json")
+CONNECTIONS = ".godot/editor/navserver_connection*.json"
 
 
 def make_project(godot: Path, folder: Path, *plugins: str, autostart: bool) -> Project:
@@ -91,11 +91,14 @@ class Editor:
         assert match, "\n".join([f"no {pattern} in:", *self.lines[-80:]])
         return match
 
+    def list_connections(self) -> list[Path]:
+        """The connection files of the sidecars of all editors of the project."""
+        return sorted(self.folder.glob(CONNECTIONS))
+
     def sidecar_pid(self, seconds: float = 90.0) -> int:
         """Process id of the sidecar that the plugin started, once it is ready."""
-        file = self.folder / CONNECTION
-        assert wait_until(file.exists, seconds), self.lines
-        return int(json.loads(file.read_bytes())["pid"])
+        assert wait_until(self.list_connections, seconds), self.lines
+        return int(json.loads(self.list_connections()[0].read_bytes())["pid"])
 
 
 def wait_until(condition: Callable[[], object], seconds: float) -> object:
@@ -224,3 +227,19 @@ def test_the_sidecar_ends_with_the_editor_while_a_game_runs(godot: Path, tmp_pat
             assert is_running(game)
         finally:
             os.kill(game, signal.SIGKILL)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_editors_of_one_project_leave_each_other_alone(godot: Path, tmp_path: Path) -> None:
+    project = make_project(godot, tmp_path / "game", "navserver", "probe", autostart=True)
+    make_sidecar_program(project.folder)
+    with editor(project, "stay") as running:
+        running.sidecar_pid()
+        own = running.list_connections()
+        said = own[0].read_bytes()
+        project.run("-e", "--quit")
+        assert wait_until(lambda: running.list_connections() == own, SOON)
+        with editor(project, "stay"):
+            assert wait_until(lambda: len(running.list_connections()) == 2, 90.0)
+        assert wait_until(lambda: running.list_connections() == own, SOON)
+        assert own[0].read_bytes() == said

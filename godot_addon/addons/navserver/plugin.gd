@@ -9,10 +9,11 @@ const SidecarDock := preload("editor/sidecar_dock.gd")
 const SidecarLink := preload("internal/sidecar_link.gd")
 const SidecarProcess := preload("internal/sidecar_process.gd")
 
-const _FILE_NAME: String = "navserver_connection.json"
 # Of what arrives in a frame; the rest waits for the next one.
 const _POLL_USEC: int = 4000
 
+# Where the sidecar tells of itself; empty before one is started.
+var _connection_file: String = ""
 var _dock: SidecarDock = null
 var _link: SidecarLink = null
 var _debugger: DebuggerPlugin = null
@@ -66,7 +67,7 @@ func _process(_delta: float) -> void:
 func _run_scene(_scene: String, args: PackedStringArray) -> PackedStringArray:
 	if _link.state == SidecarLink.State.OFF:
 		return args
-	return args + PackedStringArray([Settings.FILE_ARGUMENT + _connection_file()])
+	return args + PackedStringArray([Settings.FILE_ARGUMENT + _connection_file])
 
 
 func _add_preview() -> void:
@@ -95,10 +96,10 @@ func _remove_preview() -> void:
 	_preview = null
 
 
-## Imports and exports from a command line need no paths.
+## Imports and exports from a command line need no paths, nor does who quits at once.
 func _is_import_only() -> bool:
 	for argument: String in OS.get_cmdline_args():
-		if argument == "--import" or argument.begins_with("--export"):
+		if argument in ["--import", "--quit"] or argument.begins_with("--export"):
 			return true
 	return false
 
@@ -112,7 +113,11 @@ func _start() -> void:
 	if command.is_empty():
 		_dock.show_state(SidecarLink.State.OFF, SidecarProcess.describe_missing(wish))
 	else:
-		_link.start(command, _connection_file())
+		if _connection_file.is_empty():
+			# Of this project and machine alone, and under no version control.
+			var own: String = EditorInterface.get_editor_paths().get_project_settings_dir()
+			_connection_file = Settings.make_editor_connection_file(own)
+		_link.start(command, _connection_file)
 
 
 ## Returns the program that the user wants here, else the one that the project wants.
@@ -136,9 +141,3 @@ func _forget_program() -> void:
 	var editor: EditorSettings = EditorInterface.get_editor_settings()
 	if str(editor.get_setting(Settings.PROGRAM)).is_empty():
 		editor.erase(Settings.PROGRAM)
-
-
-func _connection_file() -> String:
-	# Of this project and machine alone, and under no version control.
-	var folder: String = EditorInterface.get_editor_paths().get_project_settings_dir()
-	return ProjectSettings.globalize_path(folder.path_join(_FILE_NAME))

@@ -31,7 +31,6 @@ var _tree: SceneTree
 var _preview: Node = null
 # An answer that was cut short was shown while a marker was last dragged.
 var _was_coarse: bool = false
-var _connection_file: String = "res://.godot/editor/navserver_connection.json"
 
 
 func _init(tree: SceneTree) -> void:
@@ -337,7 +336,7 @@ func _break_connection() -> void:
 
 
 func _lose_sidecar() -> void:
-	var fields: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(_connection_file))
+	var fields: Dictionary = _read_connection()
 	var from: Vector2 = _take(true)
 	await _wait(2)
 	_push_motion(from.lerp(_at(Vector2i(11, 5)), 0.5))
@@ -350,11 +349,20 @@ func _lose_sidecar() -> void:
 	_push_button(_at(Vector2i(11, 5)), false)
 	await _wait_for(
 		func() -> bool:
-			var now: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(_connection_file))
+			var now: Dictionary = _read_connection()
 			return now["pid"] != fields["pid"] and _preview.call("is_settled")
 	)
 	await _wait(5)
 	await _answered("restarted")
+
+
+## Returns what the connection file of the editor's sidecar says.
+func _read_connection() -> Dictionary:
+	var folder: String = "res://.godot/editor"
+	for file: String in DirAccess.get_files_at(folder):
+		if file.begins_with("navserver_connection."):
+			return JSON.parse_string(FileAccess.get_file_as_string(folder.path_join(file)))
+	return {}
 
 
 ## All scripts of the addon are read anew while a marker is dragged, as when they were updated.

@@ -15,6 +15,10 @@ const FILE_VARIABLE: String = "NAVSERVER_CONNECTION_FILE"
 ## The connection file of a sidecar that a game has started for itself.
 const OWN_FILE: String = "user://navserver_connection.json"
 
+# What the connection files of editors are called, and what that looks like.
+const _EDITOR_FILE: String = "navserver_connection.%08x.json"
+const _EDITOR_FILES: String = "navserver_connection*.json"
+
 
 ## Shows the settings in the editor; project.godot changes only where a user changes them.
 static func declare() -> void:
@@ -59,6 +63,29 @@ static func get_own_connection_file() -> String:
 		return ""
 	DirAccess.remove_absolute(trial)
 	return path
+
+
+## Returns where the sidecar of this editor is to tell of itself, in a folder that editors of the
+## same project share: a file of its own, as the sidecar of another one that ends removes its file.
+static func make_editor_connection_file(folder: String) -> String:
+	_sweep_editor_files(folder)
+	# No process id: those repeat between sandboxes.
+	return ProjectSettings.globalize_path(folder.path_join(_EDITOR_FILE % randi()))
+
+
+## Removes what sidecars have left that were killed: nobody listens where their files say.
+static func _sweep_editor_files(folder: String) -> void:
+	for file: String in DirAccess.get_files_at(folder):
+		var path: String = folder.path_join(file)
+		var json: JSON = JSON.new()
+		if not file.match(_EDITOR_FILES) or json.parse(FileAccess.get_file_as_string(path)) != OK:
+			continue
+		var fields: Dictionary = json.data if json.data is Dictionary else {}
+		var port: int = int(str(fields.get("port")).to_float())
+		var server: TCPServer = TCPServer.new()
+		if port in range(1, 65536) and server.listen(port, "127.0.0.1") == OK:
+			server.stop()
+			DirAccess.remove_absolute(path)
 
 
 static func _declare(name: String, value: Variant, type: Variant.Type, hint: PropertyHint) -> void:
