@@ -55,6 +55,43 @@ func test_without_a_map_it_says_why() -> void:
 	check_contains(_map.problem, "no TileMapLayer")
 
 
+func test_a_layer_that_a_script_frees_is_missed_and_the_rest_goes_on() -> void:
+	var other: TileMapLayer = TileMaps.layer(["#...."], TileMaps.tile_set())
+	_root.add_child(other)
+	_map.refresh()
+	check(_map.is_there())
+	check(not _map.has_lost_layers())
+	_layer.free()
+	check(_map.has_lost_layers())
+	check(not _map.is_there())
+	check_equal(_map.refresh(), PreviewMap.Change.WHOLE)
+	check(_map.is_there())
+	check_equal(_map.world.region, Rect2i(0, 0, 5, 1))
+	other.free()
+	check_equal(_map.refresh(), PreviewMap.Change.NONE)
+	check_contains(_map.problem, "no TileMapLayer")
+	check(not _map.has_lost_layers())
+
+
+func test_another_scene_can_be_taken_after_a_layer_was_freed() -> void:
+	_map.refresh()
+	_layer.free()
+	_map.set_root(null)
+	check(not _map.is_there())
+
+
+func test_a_map_node_that_a_script_frees_is_gone() -> void:
+	_layer.free()
+	var node: NavServerMap2D = NavServerMap2D.new()
+	node.region = Rect2i(0, 0, 4, 4)
+	_root.add_child(node)
+	_map.refresh()
+	check(_map.is_there())
+	node.free()
+	check(not _map.is_there())
+	check(_map.has_lost_layers())
+
+
 func test_cells_and_points() -> void:
 	_root.position = Vector2(100, 0)
 	_map.refresh()

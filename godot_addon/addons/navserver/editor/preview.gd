@@ -82,6 +82,8 @@ func _exit_tree() -> void:
 func _process(_delta: float) -> void:
 	if _root == null or not is_instance_valid(_root):
 		return
+	if _map.has_lost_layers():
+		_note_change()
 	if _stroke.is_on():
 		_send_stroke()
 	if _map.is_there():
@@ -409,7 +411,7 @@ func _on_stroked(point: Vector2, is_begin: bool, is_end: bool) -> void:
 	if is_begin:
 		_is_stroke_noted = false
 		_stroke.begin(_find_painted_layer(), point)
-	if not _stroke.is_on():
+	if not _stroke.is_on() or not _map.is_there():
 		return
 	_stroke.move(_map, point)
 	if is_end:
@@ -429,7 +431,7 @@ func _find_painted_layer() -> TileMapLayer:
 
 
 func _send_stroke() -> void:
-	if not _supply.is_there:
+	if not _supply.is_there or not _map.is_there():
 		_stroke.end(_map)
 	elif _supply.send_stroke(_stroke):
 		if not _is_stroke_noted:

@@ -107,10 +107,17 @@ func send_changes(backend: SidecarBackend) -> void:
 
 ## Tells whether there is a map with a place in the scene.
 func is_there() -> bool:
-	if not problem.is_empty() or layout == null:
+	if not problem.is_empty() or layout == null or has_lost_layers():
 		return false
-	var base: Node2D = map if layers.is_empty() else layers[0]
-	return is_instance_valid(base) and base.is_inside_tree()
+	return _get_base().is_inside_tree()
+
+
+## Tells whether what the map was read from has been freed since, as scripts do without a word.
+func has_lost_layers() -> bool:
+	# Whatever was freed must not get into a typed variable.
+	if layers.is_empty():
+		return layout != null and not is_instance_valid(map)
+	return not layers.all(is_instance_valid)
 
 
 ## Gives the sidecar the whole map.
@@ -121,8 +128,11 @@ func put(backend: SidecarBackend) -> void:
 
 ## Returns from cells, as the sidecar counts them, to the scene.
 func get_transform() -> Transform2D:
-	var base: Node2D = map if layers.is_empty() else layers[0]
-	return base.global_transform * layout.transform
+	return _get_base().global_transform * layout.transform
+
+
+func _get_base() -> Node2D:
+	return map if layers.is_empty() else layers[0]
 
 
 ## Returns the cell of the layers that a point of the scene lies in.
@@ -236,9 +246,7 @@ func _get_window(layer: TileMapLayer, from: Vector2, to: Vector2) -> Array[Vecto
 
 ## Changes of a TileSet are told by the layers.
 func _watch_layers(is_on: bool) -> void:
-	for layer: TileMapLayer in layers:
-		if not is_instance_valid(layer):
-			continue
+	for layer: TileMapLayer in layers.filter(is_instance_valid):
 		if is_on != layer.changed.is_connected(_on_layer_changed):
 			if is_on:
 				layer.changed.connect(_on_layer_changed)
