@@ -239,3 +239,14 @@ def test_isometric_maps_are_searched_as_they_lie(shown: dict[str, dict[str, Any]
     before, after = shown["diamonds dragged"], shown["diamonds painted"]
     assert before["ends"] != [before["pairs"][0][:2], before["pairs"][0][2:]]
     assert after["cost"] > before["cost"]
+
+
+def test_what_is_drawn_of_a_map_goes_with_it(shown: dict[str, dict[str, Any]]) -> None:
+    assert shown["looked"]["drawn"]
+    assert shown["looked"]["cell"]
+    for step in ("closed", "freed"):
+        assert not shown[step]["drawn"]
+        assert not shown[step]["cell"]
+    # Nothing is told of a cell that lay under the mouse in another scene.
+    assert shown["opened"]["drawn"]
+    assert not shown["opened"]["cell"]

@@ -58,6 +58,7 @@ func run() -> void:
 	await _choose_options()
 	await _open("plain")
 	await _answered("plain")
+	await _lose_map()
 	await _look_at_diamonds()
 	await _search_far()
 	await _open("level")
@@ -294,6 +295,48 @@ func _choose(member: String, value: float) -> void:
 		(control as OptionButton).item_selected.emit(int(value))
 	else:
 		(control as SpinBox).value = value
+
+
+## What is drawn of a map, and told of a cell, goes with the scene, and with its last layer.
+func _lose_map() -> void:
+	_choose("_map_layer", 3)
+	await _look_at_cell()
+	_preview.call("set_scene", null)
+	await _wait(5)
+	_say_map("closed")
+	_preview.call("set_scene", EditorInterface.get_edited_scene_root())
+	await _wait_for(_is_map_drawn)
+	await _wait(20)
+	_say_map("opened")
+	await _look_at_cell()
+	# As a script does it.
+	_get_layer().free()
+	await _wait(5)
+	_say_map("freed")
+	_choose("_map_layer", 0)
+
+
+## Waits until the islands are drawn and a cell is described.
+func _look_at_cell() -> void:
+	await _wait_for(func() -> bool: return _preview.call("is_settled"))
+	_push_motion(_at(Vector2i(3, 4)), 0)
+	await _wait_for(func() -> bool: return _is_map_drawn() and not _get_cell_text().is_empty())
+	_say_map("looked")
+
+
+func _is_map_drawn() -> bool:
+	var islands: Control = (_preview.get("canvas") as Control).get("islands")
+	var area: Rect2i = islands.get("_area")
+	return area.has_area()
+
+
+func _get_cell_text() -> String:
+	return (((_preview.get("dock") as Control).get("_cell")) as Label).text
+
+
+func _say_map(step: String) -> void:
+	var told: Dictionary = {"step": step, "drawn": _is_map_drawn(), "cell": _get_cell_text()}
+	print("PROBE " + JSON.stringify(told))
 
 
 ## A stacked isometric layer, whose cells are not numbered as the sidecar counts them.

@@ -127,7 +127,7 @@ func set_scene(root: Node) -> void:
 	_root = root
 	_map.set_root(root)
 	_pairs.set_root(root)
-	_hovered = Vector2.INF
+	_forget_map()
 	_stroke.end(_map)
 	_requests = []
 	_before = []
@@ -210,10 +210,21 @@ func _check() -> void:
 			_renew()
 	elif not _map.problem.is_empty():
 		_supply.drop()
+		_forget_map()
 	if not _stroke.is_on():
 		_is_stroke_noted = false
 	_read_pairs()
 	_wait(_EDIT_PATIENCE_USEC)
+
+
+## What is drawn of the map, and told of a cell, is of a map that is not there any more.
+func _forget_map() -> void:
+	_hovered = Vector2.INF
+	canvas.layer.clear()
+	canvas.islands.clear()
+	canvas.show_hovered([])
+	_inspector.forget_cell()
+	dock.show_cell("")
 
 
 func _renew() -> void:

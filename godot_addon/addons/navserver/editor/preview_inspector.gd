@@ -97,6 +97,11 @@ func describe(cell: Vector2i, inner: Vector2i, tiles: String) -> void:
 	_ask_cell()
 
 
+## Describes no cell any more.
+func forget_cell() -> void:
+	_cell = _NO_CELL
+
+
 func _ask_layer() -> void:
 	if _backend == null or _layer.is_empty() or _is_layer_on_its_way or _movement.is_empty():
 		return
