@@ -1,10 +1,14 @@
 extends "test_case.gd"
-## Where the sidecar's program is looked for, in folders and variables made for the purpose.
+## Where the sidecar's program is looked for, in folders and variables made for the purpose, and
+## what becomes of a program that is none.
 
 const Settings := preload("res://addons/navserver/internal/settings.gd")
+const SidecarLink := preload("res://addons/navserver/internal/sidecar_link.gd")
 const SidecarProcess := preload("res://addons/navserver/internal/sidecar_process.gd")
 
 var _root: String = ""
+# What a link said, in order.
+var _told: PackedStringArray = PackedStringArray()
 var _path: String = OS.get_environment("PATH")
 
 
@@ -28,10 +32,10 @@ func _remove(folder: String) -> void:
 	DirAccess.remove_absolute(folder)
 
 
-func _put(file: String) -> String:
+func _put(file: String, contents: String = "program") -> String:
 	var whole: String = _root.path_join(file)
 	DirAccess.make_dir_recursive_absolute(whole.get_base_dir())
-	FileAccess.open(whole, FileAccess.WRITE).store_string("program")
+	FileAccess.open(whole, FileAccess.WRITE).store_string(contents)
 	return whole
 
 
@@ -93,15 +97,100 @@ func test_a_sandboxed_editor_asks_outside_of_its_sandbox() -> void:
 	_check_found([own])
 
 
-func test_a_program_that_does_not_start_is_told() -> void:
-	var process: SidecarProcess = SidecarProcess.new()
-	process.start(PackedStringArray([_put("no-program")]))
+func test_a_program_that_does_not_start_is_told_at_once() -> void:
+	var no_permission: String = _put("no-program")
+	var moved: String = _put_program("moved", "#!/nowhere/.venv/bin/python")
+	for program: String in [no_permission, moved]:
+		var link: SidecarLink = await _start_until_off(program)
+		check_contains(_told[-1], "%s does not start: make it executable" % program)
+		check_contains(_told[-1], "make the .venv anew")
+		check(not _told[-1].contains("started 3 times"), _told[-1])
+		check(link.process == null)
+
+
+func test_a_program_that_ends_without_a_word_is_started_again_and_told() -> void:
+	var log: String = _root.path_join("log")
+	await _start_until_off(_put_program("mute", "#!/bin/sh\necho started >>%s" % log))
+	check_contains(_told[-1], "ended without a word: run `navserver doctor`")
+	check_contains(_told[-1], "started 3 times")
+	check_equal(FileAccess.get_file_as_string(log).count("started"), 3)
+
+
+func test_a_program_that_does_not_get_ready_is_told_of_and_killed() -> void:
+	for script: String in [
+		"#!/bin/sh\nexec /bin/sleep 600", "#!/bin/sh\nexec /usr/bin/yes garbage"
+	]:
+		var program: String = _put_program("wrong", script)
+		var link: SidecarLink = _start(program)
+		var pid: int = link.process.pid
+		link.process.slow_msec = 100
+		link.process.patience_msec = 500
+		await _poll_until_off(link)
+		check_equal(_told.size(), 3, str(_told))
+		check_contains(_told[1], "waiting for %s" % program)
+		check_contains(_told[2], "%s was not ready after" % program)
+		check_contains(_told[2], "navserver/sidecar/program")
+		check_contains(_told[2], "navserver doctor")
+		check(not _is_running(pid))
+
+
+func test_a_program_that_is_not_ready_is_killed_when_it_is_stopped() -> void:
+	var link: SidecarLink = _start(_put_program("wrong", "#!/bin/sh\nexec /bin/sleep 600"))
+	var pid: int = link.process.pid
+	check(_is_running(pid))
+	link.stop()
+	check(not _is_running(pid))
+
+
+func test_a_program_that_is_ready_ends_by_itself() -> void:
+	var file: String = _root.path_join("ended")
+	var script: String = (
+		'#!/bin/sh\necho \'{"port": 1, "token": ""}\'\n/bin/cat\necho yes >%s' % file
+	)
+	var link: SidecarLink = _start(_put_program("right", script))
+	var process: SidecarProcess = link.process
 	await wait_until(
 		func() -> bool:
 			process.poll()
-			return process.state == SidecarProcess.State.ENDED
+			return process.state == SidecarProcess.State.READY
 	)
-	check(not process.problem.is_empty())
+	link.stop()
+	await wait_until(func() -> bool: return FileAccess.file_exists(file), 10.0)
+
+
+func _put_program(file: String, script: String) -> String:
+	var whole: String = _put(file, script)
+	FileAccess.set_unix_permissions(whole, 0x1ed)
+	return whole
+
+
+func _start(program: String) -> SidecarLink:
+	_told.clear()
+	var link: SidecarLink = SidecarLink.new()
+	link.changed.connect(
+		func(_state: SidecarLink.State, reason: String) -> void: _told.append(reason)
+	)
+	link.start(PackedStringArray([program]))
+	return link
+
+
+func _poll_until_off(link: SidecarLink) -> void:
+	await wait_until(
+		func() -> bool:
+			link.poll(Time.get_ticks_usec() + 1000)
+			return link.state == SidecarLink.State.OFF
+	)
+
+
+func _start_until_off(program: String) -> SidecarLink:
+	var link: SidecarLink = _start(program)
+	await _poll_until_off(link)
+	return link
+
+
+## The engine knows nothing of a process that it has killed.
+func _is_running(pid: int) -> bool:
+	return DirAccess.dir_exists_absolute("/proc/%d" % pid)
 
 
 func test_each_editor_has_a_connection_file_of_its_own() -> void:

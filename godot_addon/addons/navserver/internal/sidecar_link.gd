@@ -128,6 +128,8 @@ func poll(deadline_usec: int, is_waiting: bool = false) -> void:
 			connect_to(process.port, process.token)
 		elif process.state == SidecarProcess.State.ENDED:
 			_take_end_of_process()
+		elif state == State.STARTING and not process.describe_wait().is_empty():
+			_set_state(State.STARTING, process.describe_wait())
 	if state == State.OFF or state == State.STARTING:
 		return
 	if not _is_attached:
@@ -259,7 +261,7 @@ func _take_events() -> void:
 				var is_over: bool = _session.message.get_text("reason") == "shutdown"
 				_take_break("the sidecar ended%s" % ("" if is_over else " the session"), false)
 			Session.Event.CLOSED:
-				_give_up(_session.reason)
+				stop(_session.reason)
 
 
 func _take_reply(reply: Message) -> void:
@@ -327,7 +329,7 @@ func _take_break(reason: String, refused: bool) -> void:
 		_resuming = false
 		lost.emit()
 	if refused and _file.is_empty():
-		_give_up(reason)
+		stop(reason)
 		return
 	_retry_at = Time.get_ticks_msec() + _retry_msec
 	_retry_msec = mini(_retry_msec * 2, _LAST_RETRY_MSEC)
@@ -367,8 +369,11 @@ func _take_end_of_process() -> void:
 	if _opened_msec >= 0 and Time.get_ticks_msec() - _opened_msec > _STEADY_MSEC:
 		_starts = 0
 	_opened_msec = -1
+	if not process.may_recover:
+		stop(problem)
+		return
 	if _starts >= _STARTS_LIMIT:
-		_give_up("%s; it was started %d times" % [problem, _starts])
+		stop("%s; it was started %d times" % [problem, _starts])
 		return
 	var was_ready: bool = state == State.READY or _resuming
 	_detach()
@@ -376,7 +381,3 @@ func _take_end_of_process() -> void:
 	if was_ready:
 		lost.emit()
 	start(_command, _file_to_write)
-
-
-func _give_up(reason: String) -> void:
-	stop(reason)

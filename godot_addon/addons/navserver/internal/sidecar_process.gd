@@ -12,8 +12,9 @@ const _PARENTS: int = 3
 const _LINE_LIMIT: int = 1 << 16
 const _READ_SIZE: int = 1 << 12
 const _IDLE_SECONDS: String = "30"
-# From the start to the ready line; compiling comes after it.
-const _PATIENCE_MSEC: int = 30_000
+# What the engine writes in place of a program that the system does not start.
+const _NOT_STARTED: String = "Could not create child process"
+const _ASK_DOCTOR: String = "run `navserver doctor` in a terminal"
 
 ## Where it stands.
 var state: State = State.IDLE
@@ -25,7 +26,14 @@ var port: int = 0
 var token: String = ""
 ## Its process id.
 var pid: int = 0
+## After so long without the ready line it is said what is waited for.
+var slow_msec: int = 5000
+## How long it may take from the start to the ready line; compiling comes after it.
+var patience_msec: int = 30_000
+## Whether it may serve if it is started again, now that it has ended.
+var may_recover: bool = true
 
+var _program: String = ""
 var _started_msec: int = 0
 var _input: FileAccess = null
 var _errors: FileAccess = null
@@ -75,6 +83,7 @@ static func describe_missing(wish: String) -> String:
 
 ## Starts the program; [method poll] goes on with it.
 func start(command: PackedStringArray, connection_file: String = "") -> void:
+	_program = command[0]
 	var arguments: PackedStringArray = command.slice(1)
 	arguments.append_array(["serve", "--stdin-eof", "--idle-timeout", _IDLE_SECONDS])
 	if command[0] != "flatpak-spawn":
@@ -83,7 +92,7 @@ func start(command: PackedStringArray, connection_file: String = "") -> void:
 		arguments.append_array(["--connection-file", connection_file])
 	var pipes: Dictionary = OS.execute_with_pipe(command[0], arguments, false)
 	if pipes.is_empty():
-		_end("%s does not start: look at its permissions" % command[0])
+		_end_for_good(_describe_unable())
 		return
 	_input = pipes["stdio"]
 	_errors = pipes["stderr"]
@@ -110,14 +119,34 @@ func poll() -> void:
 		_lines.append(line)
 		_last_error = line
 	if not running:
-		_end("the sidecar ended: %s" % ("no word why" if _last_error.is_empty() else _last_error))
-	elif state == State.STARTING and Time.get_ticks_msec() - _started_msec > _PATIENCE_MSEC:
-		stop()
-		_end("the sidecar does not get ready: run `navserver doctor` in a terminal")
+		_take_end()
+	elif state == State.STARTING and _get_age_msec() > patience_msec:
+		_end_for_good(
+			(
+				(
+					"%s was not ready after %d s, so it was ended: see that it is navserver"
+					+ " (navserver/sidecar/program), and %s"
+				)
+				% [_program, patience_msec / 1000.0, _ASK_DOCTOR]
+			)
+		)
 
 
-## Closes its standard input, on which it ends.
+## Returns what is waited for if that takes long, else nothing.
+func describe_wait() -> String:
+	if state != State.STARTING or _get_age_msec() < slow_msec:
+		return ""
+	return (
+		"waiting for %s, which is not ready after %d s; it is given up after %d s"
+		% [_program, slow_msec / 1000.0, patience_msec / 1000.0]
+	)
+
+
+## Closes its standard input, on which a sidecar ends. What is not ready may be no sidecar, or hang,
+## and is killed.
 func stop() -> void:
+	if state == State.STARTING and OS.is_process_running(pid):
+		OS.kill(pid)
 	_input = null
 	_errors = null
 	state = State.IDLE
@@ -149,6 +178,34 @@ func read_ready_line(ready: Dictionary) -> bool:
 	token = the_token
 	state = State.READY
 	return true
+
+
+func _take_end() -> void:
+	if state == State.STARTING and _last_error.begins_with(_NOT_STARTED):
+		_end_for_good(_describe_unable())
+	elif _last_error.is_empty():
+		_end("the sidecar ended without a word: %s" % _ASK_DOCTOR)
+	else:
+		_end("the sidecar ended: %s" % _last_error)
+
+
+func _describe_unable() -> String:
+	return (
+		(
+			"%s does not start: make it executable, or, if it is of a .venv that was moved, make"
+			+ " the .venv anew"
+		)
+		% _program
+	)
+
+
+func _get_age_msec() -> int:
+	return Time.get_ticks_msec() - _started_msec
+
+
+func _end_for_good(why: String) -> void:
+	_end(why)
+	may_recover = false
 
 
 func _end(why: String) -> void:
