@@ -158,6 +158,24 @@ func test_a_program_that_is_ready_ends_by_itself() -> void:
 	await wait_until(func() -> bool: return FileAccess.file_exists(file), 10.0)
 
 
+func test_a_port_that_nobody_listens_on_is_told_once() -> void:
+	var script: String = '#!/bin/sh\necho \'{"port": 1, "token": ""}\'\nexec /bin/cat'
+	var link: SidecarLink = _start(_put_program("wrong", script))
+	var tries: Array[int] = [0]
+	await wait_until(
+		func() -> bool:
+			var backend: RefCounted = link.backend
+			link.poll(Time.get_ticks_usec() + 1000)
+			tries[0] += int(link.backend != backend)
+			return tries[0] == 4
+	)
+	check_equal(
+		_told.slice(1),
+		PackedStringArray(["connecting to port 1", "port 1: nobody listens there; trying again"])
+	)
+	link.stop()
+
+
 func _put_program(file: String, script: String) -> String:
 	var whole: String = _put(file, script)
 	FileAccess.set_unix_permissions(whole, 0x1ed)

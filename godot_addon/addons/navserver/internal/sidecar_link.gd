@@ -89,6 +89,8 @@ func start(command: PackedStringArray, connection_file: String = "") -> void:
 
 ## Connects to a port.
 func connect_to(port: int, token: String) -> void:
+	# Who tries once more keeps the reason why the last try failed.
+	var is_new: bool = port != _port or state != State.CONNECTING
 	_port = port
 	_token = token
 	_session = Session.new(Session.make_name())
@@ -96,7 +98,8 @@ func connect_to(port: int, token: String) -> void:
 		backend.close()
 	backend = SidecarBackend.new(_session)
 	_attach()
-	_set_state(State.CONNECTING, "connecting to port %d" % port)
+	if is_new:
+		_set_state(State.CONNECTING, "connecting to port %d" % port)
 
 
 ## Ends the connection, and the sidecar if it was started here.
@@ -114,6 +117,7 @@ func stop(reason: String = "stopped") -> void:
 	_file = ""
 	_command = PackedStringArray()
 	_starts = 0
+	_port = 0
 	_set_state(State.OFF, reason)
 	if was_ready:
 		lost.emit()
@@ -333,6 +337,7 @@ func _take_break(reason: String, refused: bool) -> void:
 		return
 	_retry_at = Time.get_ticks_msec() + _retry_msec
 	_retry_msec = mini(_retry_msec * 2, _LAST_RETRY_MSEC)
+	_set_state(State.CONNECTING, "port %d: %s; trying again" % [_port, reason])
 
 
 func _look_again() -> void:
