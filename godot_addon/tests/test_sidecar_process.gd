@@ -176,6 +176,34 @@ func test_a_port_that_nobody_listens_on_is_told_once() -> void:
 	link.stop()
 
 
+func test_the_log_is_told_in_whole_lines_of_any_script() -> void:
+	var script: String = (
+		"\n"
+		. join(
+			[
+				"#!/bin/sh",
+				"printf '/home/j\\303' >&2",
+				"/bin/sleep 0.3",
+				"printf '\\274rgen\\n\\n  \\n' >&2",
+				"printf '\\303\\251t\\303\\251\\n\\377\\303\\n'",
+				"/bin/sleep 0.1",
+				"printf '\\342\\202\\254 last' >&2",
+			]
+		)
+	)
+	var process: SidecarProcess = SidecarProcess.new()
+	process.start(PackedStringArray([_put_program("right", script)]))
+	var log: PackedStringArray = PackedStringArray()
+	await wait_until(
+		func() -> bool:
+			process.poll()
+			log.append_array(process.take_log())
+			return process.state == SidecarProcess.State.ENDED
+	)
+	check_equal(log, PackedStringArray(["été", "ÿÃ", "/home/jürgen", "€ last"]))
+	check_equal(process.problem, "the sidecar ended: € last")
+
+
 func _put_program(file: String, script: String) -> String:
 	var whole: String = _put(file, script)
 	FileAccess.set_unix_permissions(whole, 0x1ed)

@@ -11,6 +11,7 @@ const _PROGRAM: String = "navserver"
 const _PARENTS: int = 3
 const _LINE_LIMIT: int = 1 << 16
 const _READ_SIZE: int = 1 << 12
+const _NEWLINE: int = 10
 const _IDLE_SECONDS: String = "30"
 # What the engine writes in place of a program that the system does not start.
 const _NOT_STARTED: String = "Could not create child process"
@@ -37,7 +38,8 @@ var _program: String = ""
 var _started_msec: int = 0
 var _input: FileAccess = null
 var _errors: FileAccess = null
-var _partial: String = ""
+var _output_lines: LineReader = LineReader.new()
+var _error_lines: LineReader = LineReader.new()
 var _lines: PackedStringArray = PackedStringArray()
 var _last_error: String = ""
 
@@ -106,16 +108,9 @@ func poll() -> void:
 	if _input == null:
 		return
 	var running: bool = OS.is_process_running(pid)
-	_partial += _input.get_buffer(_READ_SIZE).get_string_from_ascii()
-	var newline: int = _partial.find("\n")
-	while newline >= 0:
-		_take_line(_partial.left(newline))
-		_partial = _partial.substr(newline + 1)
-		newline = _partial.find("\n")
-	if _partial.length() > _LINE_LIMIT:
-		_partial = ""
-	var text: String = _errors.get_buffer(_READ_SIZE).get_string_from_ascii().strip_edges()
-	for line: String in text.split("\n", false):
+	for line: String in _output_lines.read(_input, not running):
+		_take_line(line)
+	for line: String in _error_lines.read(_errors, not running):
 		_lines.append(line)
 		_last_error = line
 	if not running:
@@ -212,3 +207,54 @@ func _end(why: String) -> void:
 	stop()
 	state = State.ENDED
 	problem = why
+
+
+## Puts together the lines that a program writes piece by piece.
+class LineReader:
+	extends RefCounted
+
+	var _partial: PackedByteArray = PackedByteArray()
+
+	## Returns the lines that are complete, without empty ones; [param at_end] also the last one.
+	func read(pipe: FileAccess, at_end: bool) -> PackedStringArray:
+		var bytes: PackedByteArray = pipe.get_buffer(_READ_SIZE)
+		_partial.append_array(bytes)
+		while at_end and not bytes.is_empty() and _partial.size() < _LINE_LIMIT:
+			bytes = pipe.get_buffer(_READ_SIZE)
+			_partial.append_array(bytes)
+		var lines: PackedStringArray = PackedStringArray()
+		var begin: int = 0
+		var end: int = _partial.find(_NEWLINE)
+		while end >= 0:
+			_add(lines, _partial.slice(begin, end))
+			begin = end + 1
+			end = _partial.find(_NEWLINE, begin)
+		_partial = _partial.slice(begin)
+		if at_end:
+			_add(lines, _partial)
+		if at_end or _partial.size() > _LINE_LIMIT:
+			_partial.clear()
+		return lines
+
+	static func _add(lines: PackedStringArray, bytes: PackedByteArray) -> void:
+		# Of what is no text the engine prints an error for each byte.
+		var is_text: bool = _is_utf8(bytes)
+		var line: String = (
+			bytes.get_string_from_utf8() if is_text else bytes.get_string_from_ascii()
+		)
+		line = line.strip_edges()
+		if not line.is_empty():
+			lines.append(line)
+
+	static func _is_utf8(bytes: PackedByteArray) -> bool:
+		var following: int = 0
+		for byte: int in bytes:
+			if following > 0:
+				if byte & 0xc0 != 0x80:
+					return false
+				following -= 1
+			elif byte >= 0xf8 or byte & 0xc0 == 0x80 or byte == 0:
+				return false
+			elif byte >= 0xc0:
+				following = 3 if byte >= 0xf0 else 2 if byte >= 0xe0 else 1
+		return following == 0
