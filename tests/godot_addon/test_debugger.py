@@ -52,6 +52,8 @@ def test_failures_are_told_with_who_asked_and_why(shown: dict[str, dict[str, Any
     assert (lost["status"], lost["reason"]) == ("unreachable", "no way leads to the target")
     assert (lost["from"], lost["to"]) == ("(24.0, 24.0)", "(120.0, 72.0)")
     assert lost["msec"] > 0.0
+    # What is asked in _ready() as well.
+    assert "(24.0, 72.0)" in [row["to"] for row in ended(told, "/Lost/")]
     asked = ended(told, "debugged.gd:")[0]
     assert asked["node"].endswith("/Main/Map")
     assert asked["status"] == "goal_blocked"

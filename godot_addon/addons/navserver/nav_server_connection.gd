@@ -154,14 +154,14 @@ func _init() -> void:
 	_link.opened.connect(_on_link_opened)
 	_link.lost.connect(_on_link_lost)
 	_link.progressed.connect(warmup_progress.emit)
+	# Before it is in the tree, which it enters only after what others ask in their _ready().
+	is_measured = EngineDebugger.is_active()
 	_look_for_sidecar()
 
 
 func _enter_tree() -> void:
 	get_tree().process_frame.connect(_begin_frame)
 	get_tree().physics_frame.connect(_begin_physics_frame)
-	if EngineDebugger.is_active():
-		is_measured = true
 
 
 func _exit_tree() -> void:

@@ -13,7 +13,7 @@ const _ROOMS: Array[String] = [
 
 var _map: NavServerMap2D = NavServerMap2D.new()
 var _walkers: Array[NavServerAgent2D] = []
-var _wait: float = 0.0
+var _wait: float = 0.3
 
 
 func _ready() -> void:
@@ -26,6 +26,8 @@ func _ready() -> void:
 				_map.set_point_solid(Vector2i(x, y))
 	for body: String in ["Walker", "Lost"]:
 		_walkers.append(get_node(body + "/NavServerAgent2D"))
+	# Before the connection is in the tree.
+	_walkers[1].target_position = _map.map_to_local(Vector2i(1, 4))
 
 
 func _process(delta: float) -> void:
