@@ -102,6 +102,42 @@ func test_a_crowd_whose_map_was_freed_before_it_keeps_nothing() -> void:
 	check(table.get_ref() == null)
 
 
+func test_who_is_told_of_units_may_free_their_scene() -> void:
+	# That they stand still, and the engine's own words on the node that is freed as it tells.
+	expect_errors(2)
+	var crowd: NavServerCrowd2D = _make_crowd()
+	var map: Node = crowd.get_parent()
+	crowd.spawn([Vector2(8, 8), Vector2(40, 8)])
+	var told: Array[bool] = []
+	crowd.units_moved.connect(
+		func() -> void:
+			told.append(crowd.is_inside_tree())
+			map.free()
+	)
+	for frame: int in 5:
+		await tree.physics_frame
+	check_equal(told, [true] as Array[bool])
+	check(not is_instance_valid(crowd))
+
+
+func test_a_crowd_tells_of_its_units_once_it_is_back_in_the_tree() -> void:
+	expect_errors(1)
+	var crowd: NavServerCrowd2D = _make_crowd()
+	var map: Node = crowd.get_parent()
+	var told: Array[int] = [0]
+	crowd.units_moved.connect(func() -> void: told[0] += 1)
+	var ids: PackedInt64Array = crowd.spawn([Vector2(8, 8), Vector2(40, 8)])
+	map.remove_child(crowd)
+	check_equal(told[0], 0)
+	map.add_child(crowd)
+	for frame: int in 5:
+		await tree.physics_frame
+	check_equal(told[0], 1)
+	check_equal(crowd.get_unit_ids(), ids)
+	var drawn: MultiMeshInstance2D = crowd.get_child(0, true)
+	check_equal(drawn.multimesh.visible_instance_count, 2)
+
+
 func test_runs_of_a_view() -> void:
 	var picked: MoverView = _view_of([1, 2, 3, 4, 5]).pick([0, 2, 4, 5])
 	check_equal(picked.handles, PackedInt64Array([1, 2, 5]))

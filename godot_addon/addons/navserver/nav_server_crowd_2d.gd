@@ -210,15 +210,14 @@ func _physics_process(_delta: float) -> void:
 	_group.area = _get_area()
 	_group.columns = _get_columns()
 	if _was_available != is_available():
+		# Whoever is told may free this node: nothing comes after it.
 		_tell_availability()
-	if not _was_available and _group.get_count() > 0:
+	elif not _was_available and _group.get_count() > 0:
 		_stand_still()
 
 
 ## Lets the units be seen where they stand, while nobody moves them.
 func _stand_still() -> void:
-	if _group.view == null:
-		_group.look_still()
 	if not _has_complained and _is_hopeless():
 		_has_complained = true
 		push_warning(
@@ -227,6 +226,9 @@ func _stand_still() -> void:
 				% [get_path(), NavServer.get_connection().state_reason]
 			)
 		)
+	if _group.view == null or _group.is_untold:
+		# Whoever is told may free this node: nothing comes after it.
+		_group.look_still()
 
 
 ## Adds units at positions in global coordinates; returns their ids, which stay the same as long as

@@ -39,6 +39,8 @@ var columns: PackedStringArray = PackedStringArray()
 var area: Rect2 = Rect2()
 ## What was told last; null while there is nothing.
 var view: MoverView = null
+## Whether [signal viewed] has yet to tell of units that stand still.
+var is_untold: bool = false
 
 var _units: Dictionary[int, MoverUnit] = {}
 var _ids: Dictionary[int, int] = {}
@@ -307,20 +309,17 @@ func keep_positions() -> void:
 
 ## Takes note that the movers are gone; the units stay where they were seen last.
 func forget() -> void:
-	keep_positions()
-	_stale_views = 0
-	for id: int in _units:
-		_units[id].handle = 0
-	_ids.clear()
-	_whole = null
+	_forget_movers()
 	if not _units.is_empty():
 		look_still()
 
 
-## Removes the movers, not the units.
+## Removes the movers, not the units. Nobody is told: the tree may be busy taking the node out.
 func unmake() -> void:
 	_send_handles("movers_remove", PackedInt64Array(_ids.keys()))
-	forget()
+	_forget_movers()
+	if not _units.is_empty():
+		_make_still_view()
 
 
 ## Takes what a step has come to.
@@ -365,8 +364,23 @@ func take_events(
 		stuck.emit(held, why)
 
 
-## Makes a view of units that nobody moves.
+## Makes a view of units that nobody moves, and tells of it.
 func look_still() -> void:
+	_make_still_view()
+	is_untold = false
+	viewed.emit()
+
+
+func _forget_movers() -> void:
+	keep_positions()
+	_stale_views = 0
+	for id: int in _units:
+		_units[id].handle = 0
+	_ids.clear()
+	_whole = null
+
+
+func _make_still_view() -> void:
 	var still: MoverView = MoverView.new()
 	# Ids stand for handles, which these do not have.
 	still.handles = get_ids()
@@ -391,7 +405,7 @@ func look_still() -> void:
 	_listed_rows = PackedInt32Array()
 	_listed_handles = PackedInt64Array()
 	_is_listed = true
-	viewed.emit()
+	is_untold = true
 
 
 func _is_live() -> bool:

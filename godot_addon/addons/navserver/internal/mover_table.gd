@@ -150,8 +150,10 @@ func _follow_world() -> void:
 		return
 	if _serial >= 0:
 		_serial = -1
-		for group: MoverGroup in _groups:
-			group.forget()
+		for group: MoverGroup in _groups.duplicate():
+			# Who was told before may have taken it out of the tree.
+			if group.table == self:
+				group.forget()
 		if _avoiders != null:
 			_avoiders.forget()
 	if not _has_anyone() or not world.is_at_sidecar():

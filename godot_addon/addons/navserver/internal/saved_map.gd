@@ -62,6 +62,9 @@ func give_units(movers: MoverTable, map: NavServerMap2D) -> void:
 		return
 	var filled: Dictionary[MoverGroup, bool] = {}
 	for saved: SavedUnits in _crowds:
+		# Who is told of the units of one crowd may free the map.
+		if not is_instance_valid(map):
+			return
 		var group: MoverGroup = _find_group(saved, map)
 		if group != null:
 			saved.place(group, map)
