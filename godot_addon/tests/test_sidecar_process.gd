@@ -109,11 +109,11 @@ func test_a_program_that_does_not_start_is_told_at_once() -> void:
 
 
 func test_a_program_that_ends_without_a_word_is_started_again_and_told() -> void:
-	var log: String = _root.path_join("log")
-	await _start_until_off(_put_program("mute", "#!/bin/sh\necho started >>%s" % log))
+	var starts: String = _root.path_join("starts")
+	await _start_until_off(_put_program("mute", "#!/bin/sh\necho started >>%s" % starts))
 	check_contains(_told[-1], "ended without a word: run `navserver doctor`")
 	check_contains(_told[-1], "started 3 times")
-	check_equal(FileAccess.get_file_as_string(log).count("started"), 3)
+	check_equal(FileAccess.get_file_as_string(starts).count("started"), 3)
 
 
 func test_a_program_that_does_not_get_ready_is_told_of_and_killed() -> void:
@@ -193,14 +193,14 @@ func test_the_log_is_told_in_whole_lines_of_any_script() -> void:
 	)
 	var process: SidecarProcess = SidecarProcess.new()
 	process.start(PackedStringArray([_put_program("right", script)]))
-	var log: PackedStringArray = PackedStringArray()
+	var lines: PackedStringArray = PackedStringArray()
 	await wait_until(
 		func() -> bool:
 			process.poll()
-			log.append_array(process.take_log())
+			lines.append_array(process.take_log())
 			return process.state == SidecarProcess.State.ENDED
 	)
-	check_equal(log, PackedStringArray(["été", "ÿÃ", "/home/jürgen", "€ last"]))
+	check_equal(lines, PackedStringArray(["été", "ÿÃ", "/home/jürgen", "€ last"]))
 	check_equal(process.problem, "the sidecar ended: € last")
 
 

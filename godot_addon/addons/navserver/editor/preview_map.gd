@@ -132,7 +132,9 @@ func get_transform() -> Transform2D:
 
 
 func _get_base() -> Node2D:
-	return map if layers.is_empty() else layers[0]
+	if layers.is_empty():
+		return map
+	return layers[0]
 
 
 ## Returns the cell of the layers that a point of the scene lies in.
@@ -162,7 +164,7 @@ func get_class_of(cell: Vector2i) -> int:
 ## Returns a pair to begin with: two open cells in the middle, a third of the map apart.
 func propose_pair() -> Vector4i:
 	var middle: Vector2i = world.region.get_center()
-	var apart: Vector2i = Vector2i(maxi(world.region.size.x / 6, 1), 0)
+	var apart: Vector2i = Vector2i(maxi(floori(world.region.size.x / 6.0), 1), 0)
 	var start: Vector2i = find_open_cell(layout.to_outer(middle - apart))
 	var goal: Vector2i = find_open_cell(layout.to_outer(middle + apart))
 	return Vector4i(start.x, start.y, goal.x, goal.y)
