@@ -24,5 +24,6 @@ var priority: int = 0
 var allow_partial_path: bool = false
 ## Cells that count as solid in this query alone, such as those where others stand.
 var blocked_cells: Array[Vector2i] = []
-## Tell by [signal NavServerPathRequest.invalidated] when an edit of the map breaks the path.
+## Tell by [signal NavServerPathRequest.invalidated] when an edit of the map breaks the path; costs
+## of a profile that are changed are no edit.
 var watch: bool = false
