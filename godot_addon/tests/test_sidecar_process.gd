@@ -240,9 +240,18 @@ func _is_running(pid: int) -> bool:
 
 
 func test_each_editor_has_a_connection_file_of_its_own() -> void:
-	var file: String = Settings.make_editor_connection_file(_root)
+	var file: String = Settings.make_editor_connection_file([_root])
 	check_equal(file.get_base_dir(), _root)
-	check(file != Settings.make_editor_connection_file(_root))
+	check(file != Settings.make_editor_connection_file([_root]))
+
+
+func test_a_folder_that_cannot_be_written_is_passed_over() -> void:
+	# Files have no files within.
+	var closed: String = _put("closed")
+	var file: String = Settings.make_editor_connection_file([closed, _root])
+	check_equal(file.get_base_dir(), _root)
+	check_equal(DirAccess.get_files_at(_root), PackedStringArray(["closed"]), "no trial is left")
+	check_equal(Settings.make_editor_connection_file([closed]), "")
 
 
 func test_only_connection_files_of_sidecars_that_are_gone_are_swept() -> void:
@@ -259,7 +268,7 @@ func test_only_connection_files_of_sidecars_that_are_gone_are_swept() -> void:
 	gone.stop()
 	for name: String in texts:
 		FileAccess.open(_root.path_join(name), FileAccess.WRITE).store_string(texts[name])
-	Settings.make_editor_connection_file(_root)
+	Settings.make_editor_connection_file([_root])
 	var left: PackedStringArray = PackedStringArray(texts.keys())
 	left.remove_at(1)
 	check_equal(DirAccess.get_files_at(_root), left)

@@ -65,7 +65,7 @@ func _process(_delta: float) -> void:
 
 
 func _run_scene(_scene: String, args: PackedStringArray) -> PackedStringArray:
-	if _link.state == SidecarLink.State.OFF:
+	if _link.state == SidecarLink.State.OFF or _connection_file.is_empty():
 		return args
 	return args + PackedStringArray([Settings.FILE_ARGUMENT + _connection_file])
 
@@ -114,9 +114,11 @@ func _start() -> void:
 		_dock.show_state(SidecarLink.State.OFF, SidecarProcess.describe_missing(wish))
 	else:
 		if _connection_file.is_empty():
-			# Of this project and machine alone, and under no version control.
-			var own: String = EditorInterface.get_editor_paths().get_project_settings_dir()
-			_connection_file = Settings.make_editor_connection_file(own)
+			var paths: EditorPaths = EditorInterface.get_editor_paths()
+			# Under no version control; a project that can only be read leaves what is this user's.
+			_connection_file = Settings.make_editor_connection_file(
+				[paths.get_project_settings_dir(), paths.get_cache_dir()]
+			)
 		_link.start(command, _connection_file)
 
 

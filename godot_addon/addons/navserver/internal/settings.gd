@@ -58,19 +58,31 @@ static func get_connection_file() -> String:
 ## a sidecar that is to write a file and cannot does not start.
 static func get_own_connection_file() -> String:
 	var path: String = ProjectSettings.globalize_path(OWN_FILE)
+	return path if _can_write(path) else ""
+
+
+## Returns where the sidecar of this editor is to tell of itself: a file of its own, as the sidecar
+## of another one that ends removes its file. It lies in the first of [param folders], which editors
+## share, that can be written; empty where none can.
+static func make_editor_connection_file(folders: PackedStringArray) -> String:
+	for folder: String in folders:
+		# No process id: those repeat between sandboxes.
+		var path: String = ProjectSettings.globalize_path(folder.path_join(_EDITOR_FILE % randi()))
+		if _can_write(path):
+			_sweep_editor_files(folder)
+			return path
+	return ""
+
+
+static func _can_write(path: String) -> bool:
 	var trial: String = "%s.%d" % [path, OS.get_process_id()]
-	if FileAccess.open(trial, FileAccess.WRITE) == null:
-		return ""
+	var file: FileAccess = FileAccess.open(trial, FileAccess.WRITE)
+	if file == null:
+		return false
+	# The editor puts a file in its place only now.
+	file.close()
 	DirAccess.remove_absolute(trial)
-	return path
-
-
-## Returns where the sidecar of this editor is to tell of itself, in a folder that editors of the
-## same project share: a file of its own, as the sidecar of another one that ends removes its file.
-static func make_editor_connection_file(folder: String) -> String:
-	_sweep_editor_files(folder)
-	# No process id: those repeat between sandboxes.
-	return ProjectSettings.globalize_path(folder.path_join(_EDITOR_FILE % randi()))
+	return true
 
 
 ## Removes what sidecars have left that were killed: nobody listens where their files say.
