@@ -119,9 +119,11 @@ static func _say_reason(note: RequestLog.Note) -> String:
 static func _describe_node(node: Node) -> Dictionary:
 	if node == null or not node.is_inside_tree():
 		return {"node": "", "id": 0, "scene": "", "scene_path": ""}
-	var root: Node = node
+	# What a node belongs to has it in its file; the nearest scene above it may just be one that a
+	# scene puts it below. What the game has made belongs to nothing.
+	var root: Node = node if node.owner == null else node.owner
 	while root != null and root.scene_file_path.is_empty():
-		root = root.get_parent()
+		root = root.get_parent() if root.owner == null else root.owner
 	return {
 		"node": str(node.get_path()),
 		"id": node.get_instance_id(),
