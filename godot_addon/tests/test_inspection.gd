@@ -1,6 +1,7 @@
 extends "test_case.gd"
 ## The figures of a game without a sidecar, and what is kept of the paths it asks for.
 
+const DebuggerTab := preload("res://addons/navserver/editor/debugger_tab.gd")
 const Rate := preload("res://addons/navserver/internal/rate.gd")
 const RecentTimes := preload("res://addons/navserver/internal/recent_times.gd")
 const RequestLog := preload("res://addons/navserver/internal/request_log.gd")
@@ -168,3 +169,34 @@ func test_rates() -> void:
 	for msec: int in range(5000, 7000, 16):
 		rate.observe(15_000, msec)
 	check_equal(rate.get_per_second(), 0.0)
+
+
+func test_the_debugger_s_tables_show_whole_names_and_no_bars_in_a_usual_window() -> void:
+	var tab: DebuggerTab = DebuggerTab.new()
+	add_node(tab)
+	var row: Dictionary = {"node": "/root/Main/NavServerMap2D", "cells": Rect2i(0, 0, 4096, 4096)}
+	row.merge({"version": 12, "state": "ready"})
+	var report: Dictionary = {"state": "READY", "reason": "connected", "waiting_here": 0}
+	report.merge({"left_out": 0, "open": [], "ended": [], "maps": [row], "crowds": [], "queue": {}})
+	report["figures"] = {}
+	for figure: String in ["pending_requests", "requests_per_second", "answer_p50_ms", "failures"]:
+		report["figures"][figure] = 1
+	for figure: String in ["answer_p99_ms", "round_trip_ms", "bytes_per_second"]:
+		report["figures"][figure] = 1
+	tab.show_report(report)
+	# What docks leave of 1600 pixels.
+	tab.size = Vector2(1018, 0)
+	await tree.process_frame
+	await tree.process_frame
+	var tables: Array[Node] = tab.find_children("*", "Tree", true, false)
+	check_equal(tables.size(), 3)
+	for table: Tree in tables:
+		for child: Node in table.get_children(true):
+			check(child is not HScrollBar or not (child as HScrollBar).visible, "a bar")
+	var maps: Tree = tables[1]
+	var font: Font = maps.get_theme_font(&"font")
+	var size: int = maps.get_theme_font_size(&"font_size")
+	var name: float = font.get_string_size("NavServerMap2D", HORIZONTAL_ALIGNMENT_LEFT, -1, size).x
+	check(maps.get_column_width(0) >= name, "the name is cut")
+	var bottom: float = maps.get_item_area_rect(maps.get_root().get_child(0)).end.y
+	check(bottom <= maps.size.y, "the row is cut")

@@ -6,7 +6,7 @@ extends Tree
 signal chosen(row: Dictionary)
 
 const _TITLES: PackedStringArray = ["#", "Asked by", "From", "To", "Answer", "ms", "Why"]
-const _WIDTHS: PackedInt32Array = [44, 130, 76, 76, 108, 54, 130]
+const _WIDTHS: PackedInt32Array = [40, 110, 76, 76, 100, 52, 110]
 # Rows that ended; older ones go.
 const _KEPT: int = 300
 const _FAILED: Color = Color(1.0, 0.45, 0.4)

@@ -13,7 +13,10 @@ signal inspection_wanted(object_id: int)
 
 const DebuggerRequests := preload("debugger_requests.gd")
 
-const _TABLE_WIDTHS: PackedInt32Array = [56, 96, 70, 88]
+# Names of nodes as the editor gives them can be read, and all of it fits beside the requests in a
+# window of usual width: a bar to scroll by would lie over the only row.
+const _TABLE_WIDTHS: PackedInt32Array = [138, 94, 64, 70]
+const _TABLE_HEIGHT: float = 76.0
 const _NOBODY: String = "No game is running, or it does not use navserver."
 
 var _pause: Button = Button.new()
@@ -41,7 +44,7 @@ func _init() -> void:
 	halves.size_flags_vertical = Control.SIZE_EXPAND_FILL
 	add_child(halves)
 	_requests.size_flags_horizontal = Control.SIZE_EXPAND_FILL
-	_requests.size_flags_stretch_ratio = 2.5
+	_requests.size_flags_stretch_ratio = 1.6
 	_requests.chosen.connect(_choose)
 	_requests.item_activated.connect(_jump)
 	halves.add_child(_requests)
@@ -207,15 +210,19 @@ static func _make_table(titles: PackedStringArray) -> Tree:
 	table.columns = titles.size()
 	table.column_titles_visible = true
 	table.hide_root = true
+	table.hide_folding = true
 	table.select_mode = Tree.SELECT_ROW
-	table.custom_minimum_size = Vector2(330, 60)
 	table.size_flags_vertical = Control.SIZE_EXPAND_FILL
+	var width: float = 0.0
 	for column: int in titles.size():
 		table.set_column_title(column, titles[column])
 		table.set_column_title_alignment(column, HORIZONTAL_ALIGNMENT_LEFT)
 		table.set_column_clip_content(column, true)
 		table.set_column_custom_minimum_width(column, _TABLE_WIDTHS[column])
 		table.set_column_expand(column, column in [0, 3])
+		width += _TABLE_WIDTHS[column]
+	# Its own edges come on top.
+	table.custom_minimum_size = Vector2(width + 20.0, _TABLE_HEIGHT)
 	return table
 
 
