@@ -57,6 +57,32 @@ func test_the_setting_comes_before_all_else() -> void:
 	check_contains(SidecarProcess.describe_missing(wanted + "-gone"), "mend or clear the setting")
 
 
+func test_the_setting_may_be_relative() -> void:
+	var wanted: String = _put("games/mine/tools/navserver")
+	_check_found([wanted], "tools/navserver")
+	_check_found([wanted], "res://tools/navserver")
+	var home: String = OS.get_environment("HOME")
+	OS.set_environment("HOME", _root)
+	_check_found([_put("bin/mine")], "~/bin/mine")
+	OS.set_environment("HOME", home)
+	_put("mine")
+	_check_found([_root.path_join("mine")], "user://%s/mine" % _root.get_file())
+	check_equal(
+		SidecarProcess.locate("tools/navserver", ""),
+		OS.get_executable_path().get_base_dir().path_join("tools/navserver")
+	)
+
+
+func test_a_folder_is_no_program() -> void:
+	_put("games/mine/.venv/bin/navserver")
+	_check_found([], ".venv/bin")
+	var folder: String = _root.path_join("games/mine")
+	check_contains(
+		SidecarProcess.describe_missing(".venv/bin", folder),
+		"%s/.venv/bin, which is a folder: give the program itself" % folder
+	)
+
+
 func test_the_project_s_own_environment_comes_before_the_path() -> void:
 	OS.set_environment("PATH", _root.path_join("bin") + ":" + _root.path_join("other"))
 	var on_path: String = _put("other/navserver")
@@ -186,7 +212,6 @@ func test_the_log_is_told_in_whole_lines_of_any_script() -> void:
 				"/bin/sleep 0.3",
 				"printf '\\274rgen\\n\\n  \\n' >&2",
 				"printf '\\303\\251t\\303\\251\\n\\377\\303\\n'",
-				"/bin/sleep 0.1",
 				"printf '\\342\\202\\254 last' >&2",
 			]
 		)
@@ -200,7 +225,9 @@ func test_the_log_is_told_in_whole_lines_of_any_script() -> void:
 			lines.append_array(process.take_log())
 			return process.state == SidecarProcess.State.ENDED
 	)
-	check_equal(lines, PackedStringArray(["été", "ÿÃ", "/home/jürgen", "€ last"]))
+	# The two pipes are read one after the other.
+	lines.sort()
+	check_equal(lines, PackedStringArray(["/home/jürgen", "été", "ÿÃ", "€ last"]))
 	check_equal(process.problem, "the sidecar ended: € last")
 
 

@@ -2,7 +2,8 @@ extends RefCounted
 ## The addon's settings, and how the editor tells a game where its sidecar is.
 
 ## The program to start, instead of what is found: a setting of the editor, which is this machine's,
-## and of the project, which goes wherever the project does.
+## and of the project, which goes wherever the project does. An absolute path, or one that begins
+## with res://, user:// or ~/, or a relative one, which begins in the project's folder.
 const PROGRAM: String = "navserver/sidecar/program"
 ## Whether the editor, and a game that finds no sidecar, start one.
 const AUTOSTART: String = "navserver/sidecar/autostart"

@@ -50,7 +50,8 @@ static func find_command(
 	wish: String, folder: String, windows: bool = OS.has_feature("windows")
 ) -> PackedStringArray:
 	if not wish.is_empty():
-		return PackedStringArray([wish]) if FileAccess.file_exists(wish) else PackedStringArray()
+		var path: String = locate(wish, folder, windows)
+		return PackedStringArray([path]) if FileAccess.file_exists(path) else PackedStringArray()
 	var file: String = _PROGRAM + ".exe" if windows else _PROGRAM
 	var places: PackedStringArray = PackedStringArray()
 	var place: String = folder.trim_suffix("/")
@@ -71,12 +72,34 @@ static func find_command(
 	return PackedStringArray()
 
 
+## Returns the whole path of a program that the user gave: relative ones begin in the project's
+## folder, of an exported game beside its executable.
+static func locate(
+	wish: String, folder: String, windows: bool = OS.has_feature("windows")
+) -> String:
+	if wish.begins_with("user://"):
+		return ProjectSettings.globalize_path(wish)
+	if wish.begins_with("~/"):
+		return OS.get_environment("USERPROFILE" if windows else "HOME").path_join(wish.substr(2))
+	var path: String = wish.trim_prefix("res://")
+	if path.is_absolute_path():
+		return path
+	var start_folder: String = folder
+	if folder.is_empty():
+		start_folder = OS.get_executable_path().get_base_dir()
+	return start_folder.path_join(path)
+
+
 ## Returns what to do where [method find_command] found nothing.
-static func describe_missing(wish: String) -> String:
+static func describe_missing(
+	wish: String, folder: String = ProjectSettings.globalize_path("res://")
+) -> String:
 	if not wish.is_empty():
-		return (
-			"navserver/sidecar/program is %s, which is not there: mend or clear the setting" % wish
-		)
+		var path: String = locate(wish, folder)
+		var problem: String = "is not there: mend or clear the setting"
+		if DirAccess.dir_exists_absolute(path):
+			problem = "is a folder: give the program itself"
+		return "navserver/sidecar/program is %s, which %s" % [path, problem]
 	return (
 		"no navserver program in the project's .venv or on PATH: run `pip install navserver`,"
 		+ " or set navserver/sidecar/program in the settings of the editor or of the project"
