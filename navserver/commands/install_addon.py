@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import configparser
+import errno
 import shutil
 from pathlib import Path
 from typing import Any
@@ -73,12 +74,17 @@ def install(project: Path) -> str | None:
     Raises
     ------
     UsageError
-        The folder is no project or cannot be written, or something else stands in the addon's
-        place.
+        The folder is no project or cannot be written, or a link or something else stands in the
+        addon's place.
     """
     if not (project / "project.godot").is_file():
         raise UsageError(f"{project}: no project.godot in it; give the folder of a Godot project")
     place = project / _PLACE
+    if _is_link(place):
+        raise UsageError(
+            f"{place}: is a link to {place.readlink()}; bring that up to date where it comes from,"
+            " or remove the link"
+        )
     before = addon_version(place) if place.is_dir() else None
     if place.exists() and before is None:
         raise UsageError(f"{place}: is there and is not the addon; move it out of the way")
@@ -86,10 +92,17 @@ def install(project: Path) -> str | None:
         _put(addon_folder(), place)
     except OSError as error:
         raise UsageError(
-            f"{place}: cannot be written ({error.strerror or error}); allow it, or close whatever"
-            " has its files open"
+            f"{place}: cannot be written ({error.strerror or error}); {_remedy(error, place)}"
         ) from None
     return before
+
+
+def _remedy(error: OSError, place: Path) -> str:
+    if place.parent.exists() and not place.parent.is_dir():
+        return f"{place.parent} has to be a folder: move what is there out of the way"
+    if error.errno == errno.EROFS:
+        return "its file system is read-only: copy the project to one that is not"
+    return "allow it, or close whatever has its files open"
 
 
 def _put(addon: Path, place: Path) -> None:
@@ -97,17 +110,37 @@ def _put(addon: Path, place: Path) -> None:
     place.parent.mkdir(exist_ok=True)
     partial, old = place.with_name(".navserver-new"), place.with_name(".navserver-old")
     for folder in (partial, old):
-        shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(addon, partial)
-    if place.exists():
-        place.rename(old)
+        _remove(folder)
     try:
-        partial.rename(place)
+        shutil.copytree(addon, partial)
+        if place.exists():
+            place.rename(old)
+        try:
+            partial.rename(place)
+        except OSError:
+            if old.exists():
+                old.rename(place)
+            raise
+    finally:
+        _remove(partial)
+    _remove(old)
+
+
+def _remove(folder: Path) -> None:
+    """Remove what an earlier copy has left there, which may be a link or a file."""
+    if _is_link(folder) or folder.is_file():
+        folder.unlink()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_link(path: Path) -> bool:
+    """Tell whether it is a link, junctions of Windows included."""
+    try:
+        path.readlink()
     except OSError:
-        if old.exists():
-            old.rename(place)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+        return False
+    return True
 
 
 def addon_folder() -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import configparser
+import errno
+import os
 import shutil
 import subprocess
 import sys
@@ -89,7 +91,52 @@ def test_a_project_that_cannot_be_written(
     assert main(["install-addon", str(project)]) == 2
     said = capsys.readouterr().err
     assert f"{project / 'addons' / 'navserver'}: cannot be written (" in said
-    assert "allow it" in said
+    assert f"{project / 'addons'} has to be a folder" in said
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.EROFS, "its file system is read-only"),
+        (errno.EACCES, "allow it, or close whatever has its files open"),
+    ],
+)
+def test_a_copy_that_fails_leaves_nothing_and_says_what_to_do(
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    advice: str,
+) -> None:
+    def cut_off(_source: Path, target: Path) -> None:
+        (target / "internal").mkdir(parents=True)
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(shutil, "copytree", cut_off)
+    assert main(["install-addon", str(project)]) == 2
+    assert advice in capsys.readouterr().err
+    assert list((project / "addons").iterdir()) == []
+
+
+def test_a_link_to_a_copy_elsewhere_stays(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shared = tmp_path / "shared"
+    shutil.copytree(addon_folder(), shared)
+    marked = shared / "marked"
+    marked.touch()
+    place = project / "addons" / "navserver"
+    place.parent.mkdir()
+    place.symlink_to(shared, target_is_directory=True)
+    assert main(["install-addon", str(project)]) == 2
+    assert f"{place}: is a link to {shared}" in capsys.readouterr().err
+    assert place.is_symlink()
+    assert marked.exists()
+    # As an older version has left it.
+    place.rename(place.with_name(".navserver-old"))
+    assert main(["install-addon", str(project)]) == 0
+    assert [path.name for path in place.parent.iterdir()] == ["navserver"]
+    assert marked.exists()
 
 
 def test_a_copy_that_fails_at_the_end_leaves_what_was_there(
