@@ -183,6 +183,22 @@ def test_on_and_off_twenty_times(godot: Path, tmp_path: Path) -> None:
     assert "sidecar/program" not in text
 
 
+def name_in_editor(program: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Move it to where nobody looks; the editor's own setting names it."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    places = os.environ["PATH"].split(os.pathsep)
+    others = [place for place in places if not Path(place, "navserver").exists()]
+    monkeypatch.setenv("PATH", os.pathsep.join(others))
+    settings = folder / "config" / "godot" / "editor_settings-4.6.tres"
+    settings.parent.mkdir(parents=True)
+    program = program.rename(folder / "sidecar")
+    settings.write_text(
+        '[gd_resource type="EditorSettings" format=3]\n\n[resource]\n'
+        f'navserver/sidecar/program = "{program}"\n',
+        encoding="utf-8",
+    )
+
+
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_the_sidecar_ends_with_the_editor(
@@ -191,19 +207,7 @@ def test_the_sidecar_ends_with_the_editor(
     project = make_project(godot, tmp_path / "game", "navserver", "probe", autostart=True)
     program = make_sidecar_program(project.folder)
     if number == signal.SIGTERM:
-        # Nowhere near the project: the editor's own setting names it.
-        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-        places = os.environ["PATH"].split(os.pathsep)
-        others = [place for place in places if not Path(place, "navserver").exists()]
-        monkeypatch.setenv("PATH", os.pathsep.join(others))
-        settings = tmp_path / "config" / "godot" / "editor_settings-4.6.tres"
-        settings.parent.mkdir(parents=True)
-        program = program.rename(tmp_path / "sidecar")
-        settings.write_text(
-            '[gd_resource type="EditorSettings" format=3]\n\n[resource]\n'
-            f'navserver/sidecar/program = "{program}"\n',
-            encoding="utf-8",
-        )
+        name_in_editor(program, tmp_path, monkeypatch)
     with editor(project, "stay") as running:
         pid = running.sidecar_pid()
         assert is_running(pid)
@@ -212,17 +216,20 @@ def test_the_sidecar_ends_with_the_editor(
 
 
 @pytest.mark.usefixtures("compiled")
-def test_the_sidecar_ends_with_the_editor_while_a_game_runs(godot: Path, tmp_path: Path) -> None:
+def test_the_sidecar_ends_with_the_editor_while_a_game_runs(
+    godot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = make_project(godot, tmp_path / "game", "navserver", "probe", autostart=True)
-    make_sidecar_program(project.folder)
+    name_in_editor(make_sidecar_program(project.folder), tmp_path, monkeypatch)
     with editor(project, "play") as running:
+        assert "Crowds need" not in running.wait_for(r"PROBE crowd: .*")[0]
         pid = running.sidecar_pid()
         game = int(running.wait_for(r"GAME started, pid (\d+)")[1])
         try:
             running.wait_for("GAME READY")
             running.process.send_signal(signal.SIGKILL)
             assert wait_until(lambda: not is_running(pid), SOON)
-            # The game starts one of its own, which ends with the game.
+            # The game starts one of its own, by the editor's setting, which ends with the game.
             running.wait_for("GAME STARTING")
             assert is_running(game)
         finally:

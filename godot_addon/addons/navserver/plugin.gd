@@ -65,9 +65,12 @@ func _process(_delta: float) -> void:
 
 
 func _run_scene(_scene: String, args: PackedStringArray) -> PackedStringArray:
-	if _link.state == SidecarLink.State.OFF or _connection_file.is_empty():
-		return args
-	return args + PackedStringArray([Settings.FILE_ARGUMENT + _connection_file])
+	var told: PackedStringArray = args.duplicate()
+	if not Settings.get_editor_program().is_empty():
+		told.append(Settings.PROGRAM_ARGUMENT + Settings.get_editor_program())
+	if _link.state != SidecarLink.State.OFF and not _connection_file.is_empty():
+		told.append(Settings.FILE_ARGUMENT + _connection_file)
+	return told
 
 
 func _add_preview() -> void:
@@ -107,7 +110,7 @@ func _is_import_only() -> bool:
 func _start() -> void:
 	if _link.state != SidecarLink.State.OFF:
 		return
-	var wish: String = _get_program()
+	var wish: String = Settings.get_program()
 	var folder: String = ProjectSettings.globalize_path("res://")
 	var command: PackedStringArray = SidecarProcess.find_command(wish, folder)
 	if command.is_empty():
@@ -120,12 +123,6 @@ func _start() -> void:
 				[paths.get_project_settings_dir(), paths.get_cache_dir()]
 			)
 		_link.start(command, _connection_file)
-
-
-## Returns the program that the user wants here, else the one that the project wants.
-func _get_program() -> String:
-	var here: String = str(EditorInterface.get_editor_settings().get_setting(Settings.PROGRAM))
-	return Settings.get_program() if here.is_empty() else here
 
 
 ## Shows the editor's setting; its file changes only where a user changes it.

@@ -3,8 +3,8 @@ extends EditorPlugin
 ## Drives the editor from within, as the environment variable PROBE says, and prints what it saw.
 ##
 ## toggle: the addon is switched off and on 20 times. enable: it is switched on, as a user does it.
-## play: the main scene is played. preview, debugger: see preview.gd and debugger.gd; show: as
-## debugger, with a game to look at. stay: nothing.
+## play: a crowd is looked at and the main scene is played. preview, debugger: see preview.gd and
+## debugger.gd; show: as debugger, with a game to look at. stay: nothing.
 
 const Debugger := preload("debugger.gd")
 const Preview := preload("preview.gd")
@@ -38,6 +38,7 @@ func _run() -> void:
 			while EditorInterface.get_resource_filesystem().is_scanning():
 				await _wait(10)
 			await _wait(60)
+			_look_at_crowd()
 			EditorInterface.play_main_scene()
 		"preview":
 			var preview: Preview = Preview.new(get_tree())
@@ -51,6 +52,13 @@ func _run() -> void:
 			var debugger: Debugger = Debugger.new(get_tree())
 			_probe = debugger
 			await debugger.show()
+
+
+## Says what the editor warns of in a crowd.
+func _look_at_crowd() -> void:
+	var crowd: NavServerCrowd2D = NavServerCrowd2D.new()
+	print("PROBE crowd: %s" % [crowd._get_configuration_warnings()])
+	crowd.free()
 
 
 func _wait(frames: int) -> void:

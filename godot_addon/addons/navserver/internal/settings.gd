@@ -11,7 +11,9 @@ const AUTOSTART: String = "navserver/sidecar/autostart"
 const THREADS: String = "navserver/internal/threads"
 ## Argument of a game: the connection file of the editor's sidecar.
 const FILE_ARGUMENT: String = "--navserver-connection-file="
-## Environment variable for the same.
+## Argument of a game: the program that the editor's setting names.
+const PROGRAM_ARGUMENT: String = "--navserver-program="
+## Environment variable for the connection file.
 const FILE_VARIABLE: String = "NAVSERVER_CONNECTION_FILE"
 ## The connection file of a sidecar that a game has started for itself.
 const OWN_FILE: String = "user://navserver_connection.json"
@@ -27,9 +29,23 @@ static func declare() -> void:
 	_declare(AUTOSTART, true, TYPE_BOOL, PROPERTY_HINT_NONE)
 
 
-## Returns the program that the user wants.
+## Returns the program that the user wants here, else the one that the project wants. A game played
+## from the editor is told the editor's.
 static func get_program() -> String:
-	return str(ProjectSettings.get_setting(PROGRAM, ""))
+	var here: String = _find_argument(PROGRAM_ARGUMENT)
+	if Engine.is_editor_hint():
+		here = get_editor_program()
+	return str(ProjectSettings.get_setting(PROGRAM, "")) if here.is_empty() else here
+
+
+## Returns the program that the editor's setting names; in the editor alone.
+static func get_editor_program() -> String:
+	# By name, since an exported game does not know the class.
+	var editor: Object = Engine.get_singleton(&"EditorInterface")
+	var settings: Object = editor.call(&"get_editor_settings")
+	# It is there only while the plugin is enabled.
+	var is_there: bool = settings.call(&"has_setting", PROGRAM)
+	return str(settings.call(&"get_setting", PROGRAM)) if is_there else ""
 
 
 ## Tells whether to start a sidecar unasked.
@@ -47,11 +63,8 @@ static func has_threads() -> bool:
 
 ## Returns the connection file that this game was told of; empty if none.
 static func get_connection_file() -> String:
-	var file: String = OS.get_environment(FILE_VARIABLE)
-	for argument: String in OS.get_cmdline_args() + OS.get_cmdline_user_args():
-		if argument.begins_with(FILE_ARGUMENT):
-			file = argument.trim_prefix(FILE_ARGUMENT)
-	return file
+	var file: String = _find_argument(FILE_ARGUMENT)
+	return OS.get_environment(FILE_VARIABLE) if file.is_empty() else file
 
 
 ## Returns where a sidecar that this game starts is to tell of itself, for [code]navserver
@@ -99,6 +112,15 @@ static func _sweep_editor_files(folder: String) -> void:
 		if port in range(1, 65536) and server.listen(port, "127.0.0.1") == OK:
 			server.stop()
 			DirAccess.remove_absolute(path)
+
+
+## Returns what follows a name among the arguments of this game; empty if nothing.
+static func _find_argument(name: String) -> String:
+	var value: String = ""
+	for argument: String in OS.get_cmdline_args() + OS.get_cmdline_user_args():
+		if argument.begins_with(name):
+			value = argument.trim_prefix(name)
+	return value
 
 
 static func _declare(name: String, value: Variant, type: Variant.Type, hint: PropertyHint) -> void:
