@@ -64,6 +64,17 @@ func _watched(told: Array[int]) -> NavServerPathRequest:
 	return request
 
 
+func test_a_status_that_is_unknown_is_told_as_such() -> void:
+	var removed: NavServerPathResult = NavServerPathResult.of_number(10)
+	check_equal(removed.status, NavServerPathResult.Status.FAILED)
+	check_contains(removed.reason, "the map was removed")
+	for number: int in [11, 255, -1]:
+		var unknown: NavServerPathResult = NavServerPathResult.of_number(number)
+		check_equal(unknown.status, NavServerPathResult.Status.FAILED)
+		check_contains(unknown.reason, "status %d is unknown" % number)
+		check_contains(unknown.reason, "different versions")
+
+
 func test_a_map_that_is_made_anew_breaks_watched_paths() -> void:
 	var walls: TileMapLayer = TileMaps.layer(["#"], TileMaps.tile_set())
 	walls.enabled = false

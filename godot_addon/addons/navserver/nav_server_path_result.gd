@@ -48,6 +48,9 @@ enum Source {
 	FALLBACK,
 }
 
+# The protocol's number for that.
+const _WORLD_REMOVED: int = 10
+
 ## Global positions of the path's points, both ends included; empty without a path.
 var path: PackedVector2Array = PackedVector2Array()
 ## Length of the path in cells, diagonal steps counting as sqrt 2; INF without a path.
@@ -115,14 +118,19 @@ static func without_path(the_status: Status, the_reason: String = "") -> NavServ
 	return result
 
 
-## Makes a result of a status by its number; what no version knows is
-## [constant Status.FAILED].
+## Makes a result of a status by the number that the protocol gives it; whatever is no [enum Status]
+## is [constant Status.FAILED].
 static func of_number(number: int) -> NavServerPathResult:
 	var result: NavServerPathResult = NavServerPathResult.new()
 	if number >= Status.FOUND and number < Status.FAILED:
 		result.status = number as Status
-	else:
+	elif number == _WORLD_REMOVED:
 		result.reason = "the map was removed while the request waited"
+	else:
+		result.reason = (
+			"status %d is unknown to the addon: sidecar and addon may be of different versions"
+			% number
+		)
 	return result
 
 
