@@ -3,6 +3,7 @@ extends "test_case.gd"
 ## what becomes of a program that is none.
 
 const Settings := preload("res://addons/navserver/internal/settings.gd")
+const SidecarDock := preload("res://addons/navserver/editor/sidecar_dock.gd")
 const SidecarLink := preload("res://addons/navserver/internal/sidecar_link.gd")
 const SidecarProcess := preload("res://addons/navserver/internal/sidecar_process.gd")
 
@@ -229,6 +230,14 @@ func test_the_log_is_told_in_whole_lines_of_any_script() -> void:
 	lines.sort()
 	check_equal(lines, PackedStringArray(["/home/jürgen", "été", "ÿÃ", "€ last"]))
 	check_equal(process.problem, "the sidecar ended: € last")
+
+
+func test_the_dock_s_log_begins_with_what_happens_first() -> void:
+	var dock: SidecarDock = SidecarDock.new()
+	add_node(dock)
+	dock.show_state(SidecarLink.State.STARTING, "starting")
+	var log: RichTextLabel = dock.find_children("", "RichTextLabel", true, false)[0]
+	check_equal(log.get_parsed_text().strip_edges(), "starting")
 
 
 func _put_program(file: String, script: String) -> String:

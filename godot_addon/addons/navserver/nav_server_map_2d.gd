@@ -98,7 +98,8 @@ const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_
 	set(value):
 		cell_size = value
 		_on_setting_changed()
-## Milliseconds that [method get_id_path] and [method get_point_path] block at most.
+## Milliseconds that [method get_id_path], [method get_point_path], [method query_blocking] and
+## [method get_reachable] block at most.
 @export_range(1, 1000) var timeout_msec: int = 4:
 	set(value):
 		timeout_msec = maxi(value, 1)
@@ -314,7 +315,7 @@ func get_point_position(id: Vector2i) -> Vector2:
 
 ## Tells whether a cell lies within the map.
 func is_in_boundsv(id: Vector2i) -> bool:
-	return _is_known() and _world.has_cell(id)
+	return is_known() and _world.has_cell(id)
 
 
 ## As [method is_in_boundsv].
@@ -426,7 +427,7 @@ func settle_batch(batch: AgentBatch) -> void:
 ## Tells whether the map can be asked; for [NavServerAgent2D]. What is asked while it is still being
 ## read waits.
 func is_known() -> bool:
-	return _is_known()
+	return is_inside_tree() and is_node_ready() and _world.is_known()
 
 
 ## Returns in words why the map cannot be asked, with the remedy.
@@ -568,10 +569,6 @@ func _clip(cells: Rect2i) -> Rect2i:
 		)
 	)
 	return Rect2i()
-
-
-func _is_known() -> bool:
-	return is_inside_tree() and is_node_ready() and _world.is_known()
 
 
 func _finish_frame() -> void:

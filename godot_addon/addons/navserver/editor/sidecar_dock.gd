@@ -38,7 +38,6 @@ func _init() -> void:
 	_log.selection_enabled = true
 	_log.focus_mode = Control.FOCUS_CLICK
 	add_child(_log)
-	show_state(SidecarLink.State.OFF, "not started")
 
 
 ## Shows where the link stands, and why.
