@@ -208,6 +208,63 @@ func test_properties_and_pauses() -> void:
 	check_equal(_count_movers(), 1)
 
 
+func test_one_that_is_nowhere_or_too_fast_keeps_nobody_from_moving() -> void:
+	# That it is nowhere.
+	expect_errors(1)
+	var left: NavServerAgent2D = _make_agent(Vector2i(2, 3))
+	var right: NavServerAgent2D = _make_agent(Vector2i(12, 3))
+	var odd: NavServerAgent2D = _make_agent(Vector2i(7, 1))
+	# Nobody moves this one.
+	_agents.erase(odd)
+	odd.velocity_computed.disconnect(_move)
+	await wait_until(func() -> bool: return _count_movers() == 3, 20.0, "for movers")
+	odd.set_velocity_forced(Vector2(1e30, 0.0))
+	for frame: int in 2:
+		await tree.physics_frame
+	odd.max_speed = 1e18
+	odd.velocity = Vector2(1e18, 0.0)
+	for frame: int in 2:
+		await tree.physics_frame
+	_body_of(odd).global_position = Vector2(NAN, 0.0)
+	left.target_position = _at(Vector2i(12, 3))
+	right.target_position = _at(Vector2i(2, 3))
+	await wait_until(
+		func() -> bool: return _is_near(left, Vector2i(12, 3)) and _is_near(right, Vector2i(2, 3)),
+		30.0,
+		"for both to arrive"
+	)
+	check_equal(_count_movers(), 2)
+	check(_nearest > 2.0 * _RADIUS - 1.0, "they came as near as %.2f px" % _nearest)
+	_body_of(odd).global_position = _at(Vector2i(7, 1))
+	await wait_until(func() -> bool: return _count_movers() == 3, 20.0, "for it to come back")
+
+
+func test_who_is_deep_in_walls_keeps_nobody_from_avoiding() -> void:
+	# The one in walls, once.
+	expect_errors(1)
+	_map.region = Rect2i(0, 0, 60, 60)
+	await _map.map_ready
+	var deep: NavServerAgent2D = _make_agent(Vector2i(50, 50))
+	# It counts as beside the map.
+	var beyond: NavServerAgent2D = _make_agent(Vector2i(-500, 3))
+	for agent: NavServerAgent2D in [deep, beyond] as Array[NavServerAgent2D]:
+		agent.velocity_computed.disconnect(_move)
+		_agents.erase(agent)
+	var left: NavServerAgent2D = _make_agent(Vector2i(2, 3))
+	var right: NavServerAgent2D = _make_agent(Vector2i(12, 3))
+	await wait_until(func() -> bool: return _count_movers() == 3, 20.0, "for movers")
+	left.target_position = _at(Vector2i(12, 3))
+	right.target_position = _at(Vector2i(2, 3))
+	await wait_until(
+		func() -> bool: return _is_near(left, Vector2i(12, 3)) and _is_near(right, Vector2i(2, 3)),
+		30.0,
+		"for both to arrive"
+	)
+	check(_nearest > 2.0 * _RADIUS - 1.0, "they came as near as %.2f px" % _nearest)
+	_body_of(deep).global_position = _at(Vector2i(7, 1))
+	await wait_until(func() -> bool: return _count_movers() == 4, 20.0, "for it to come out")
+
+
 func test_who_is_told_may_free_the_map() -> void:
 	var count: Array[int] = [0]
 	for y: int in range(1, 5):

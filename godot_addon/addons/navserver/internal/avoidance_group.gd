@@ -195,18 +195,45 @@ func _send_fresh(table: MoverTable, fresh: Array[Avoider]) -> void:
 		if avoider.ground.profile not in by_profile:
 			by_profile[avoider.ground.profile] = [] as Array[Avoider]
 		by_profile[avoider.ground.profile].append(avoider)
-	var to_map: Transform2D = map.global_transform.affine_inverse()
 	for profile: NavServerProfile in by_profile:
-		var alike: Array[Avoider] = by_profile[profile]
+		var alike: Array[Avoider] = []
 		var points: PackedVector2Array = PackedVector2Array()
-		for avoider: Avoider in alike:
-			points.append(avoider.ground.find_place(to_map * avoider.get_position()))
+		for avoider: Avoider in by_profile[profile]:
+			var point: Vector2 = _find_room(avoider, table)
+			# For one without a place the sidecar would refuse all.
+			if point.is_finite():
+				alike.append(avoider)
+				points.append(point)
+		if alike.is_empty():
+			continue
 		var message: Message = Message.new("movers_add")
 		message.header["space"] = "world"
 		message.header.merge(alike[0].ground.describe())
 		message.add_array("positions", "f32", "%dx2" % points.size(), points.to_byte_array())
 		_add_properties(message, alike)
 		table.ask(message, _take_handles.bind(alike))
+
+
+## Returns where an agent's mover is to be, in the map's coordinates; INF where it has no room.
+func _find_room(avoider: Avoider, table: MoverTable) -> Vector2:
+	var here: Vector2 = avoider.get_position()
+	var point: Vector2 = Vector2.INF
+	if here.is_finite():
+		var to_map: Transform2D = map.global_transform.affine_inverse()
+		point = avoider.ground.find_room(table.world.bring_inside([to_map * here])[0])
+	if not point.is_finite() and not avoider.is_left_out:
+		push_error(
+			(
+				(
+					"%s: nobody avoids it, since its body at %s is deep in walls or nowhere: put it"
+					+ " elsewhere, or give it a profile of a smaller size"
+				)
+				% [avoider.agent.get_path(), here]
+			)
+		)
+	# Told once, however often it is tried.
+	avoider.is_left_out = not point.is_finite()
+	return point
 
 
 func _take_handles(reply: Message, avoiders: Array[Avoider]) -> void:
@@ -262,32 +289,55 @@ func _send_wishes(table: MoverTable, avoiders: Array[Avoider]) -> Wishes:
 	var wishes: PackedVector2Array = PackedVector2Array()
 	var current: PackedVector2Array = PackedVector2Array()
 	var some_are_forced: bool = false
+	# A little less than what is refused, for what is lost by rounding.
+	var fastest: float = 0.999 * _FASTEST * _get_shortest(place)
+	var some_are_too_fast: bool = false
 	for avoider: Avoider in avoiders:
 		var agent: NavServerAgent2D = avoider.agent
+		var here: Vector2 = avoider.get_position()
+		if not here.is_finite():
+			# For one that is nowhere the sidecar would refuse all.
+			_drop_mover(avoider)
+			continue
 		handles.append(avoider.handle)
-		points.append(avoider.get_position())
+		points.append(here)
 		wishes.append(avoider.get_wish() if agent.can_process() else Vector2.ZERO)
 		current.append(agent.velocity if avoider.is_forced else avoider.safe_velocity)
 		some_are_forced = some_are_forced or avoider.is_forced
+		some_are_too_fast = some_are_too_fast or agent.max_speed > fastest
 		avoider.is_forced = false
+	if handles.is_empty():
+		return null
 	var region: Rect2 = Rect2(table.world.region).grow(_MARGIN)
 	points = place.affine_inverse() * points
 	for index: int in points.size():
 		if not region.has_point(points[index]):
 			points[index] = points[index].clamp(region.position, region.end)
-			if not points[index].is_finite():
-				points[index] = region.get_center()
+		# Far away what is finite there may not be so here, and a rectangle has what is NAN.
+		if not points[index].is_finite():
+			points[index] = region.end
 	place.origin = Vector2.ZERO
 	var to_cells: Transform2D = place.affine_inverse()
+	var velocities: PackedVector2Array = to_cells * wishes
+	if some_are_too_fast:
+		_limit(velocities)
 	var message: Message = Message.new("movers_steer")
 	var pairs: String = "%dx2" % handles.size()
 	message.add_array("handles", "i64", str(handles.size()), handles.to_byte_array())
-	message.add_array("velocities", "f32", pairs, (to_cells * wishes).to_byte_array())
+	message.add_array("velocities", "f32", pairs, velocities.to_byte_array())
 	message.add_array("positions", "f32", pairs, points.to_byte_array())
 	if some_are_forced:
-		message.add_array("current_velocities", "f32", pairs, (to_cells * current).to_byte_array())
+		var velocities_now: PackedVector2Array = to_cells * current
+		_limit(velocities_now)
+		message.add_array("current_velocities", "f32", pairs, velocities_now.to_byte_array())
 	table.ask(message)
 	return Wishes.new(handles, wishes)
+
+
+## Brings velocities, in cells, to what the sidecar takes: for one beyond it, it would refuse all.
+static func _limit(velocities: PackedVector2Array) -> void:
+	for index: int in velocities.size():
+		velocities[index] = velocities[index].clampf(-_FASTEST, _FASTEST)
 
 
 ## Returns the least length that a cell has in any direction.

@@ -10,6 +10,8 @@ var agent: NavServerAgent2D
 var handle: int = 0
 ## When its mover was asked for, in physics frames; -1 if it was not.
 var asked_at: int = -1
+## Whether it has no mover since there was no room for it.
+var is_left_out: bool = false
 ## Whether its mover has to be told its properties.
 var is_changed: bool = false
 ## Whether [member agent] says how it moves by now.
