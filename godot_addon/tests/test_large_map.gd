@@ -84,3 +84,21 @@ func test_a_map_is_read_while_the_game_is_paused_or_the_level_disabled() -> void
 		tree.paused = false
 		check(_map.is_read())
 		check(request.is_completed() and request.result.has_path())
+
+
+func test_of_a_map_that_is_too_large_nothing_is_filled() -> void:
+	# That of the map itself, and each that is filled.
+	expect_errors(5)
+	var map: NavServerMap2D = NavServerMap2D.new()
+	# So many that a number of 32 bits has them as none.
+	map.fill_solid_region(Rect2i(0, 0, 65_536, 65_536))
+	map.region = Rect2i(0, 0, 20_000, 20_000)
+	add_node(map)
+	await tree.process_frame
+	map.fill_solid_region(Rect2i(0, 0, 300, 300))
+	map.fill_weight_scale_region(Rect2i(0, 0, 300, 300), 2.0)
+	map.fill_solid_region(map.region)
+	check(map.get_state().size() < 1000)
+	map.region = Rect2i(0, 0, 4, 4)
+	map.fill_solid_region(Rect2i(0, 0, 300, 300))
+	check(map.is_point_solid(Vector2i(3, 3)))

@@ -559,8 +559,14 @@ func _clip(cells: Rect2i) -> Rect2i:
 		return cells
 	var extent: Rect2i = region if region.has_area() else _world.find_extent(find_layers())
 	if extent.has_area():
-		return cells.intersection(extent)
-	if cells.get_area() <= _KEPT_LIMIT:
+		var excess: String = WorldState.find_excess(extent.size)
+		if excess.is_empty():
+			return cells.intersection(extent)
+		# It may have more cells than could ever be gone through.
+		push_error("%s: nothing is filled, since %s" % [_get_own_name(), excess])
+		return Rect2i()
+	# Its own area wraps at 32 bits.
+	if cells.size.x * cells.size.y <= _KEPT_LIMIT:
 		return cells
 	push_error(
 		(
