@@ -236,8 +236,8 @@ func test_the_dock_s_log_begins_with_what_happens_first() -> void:
 	var dock: SidecarDock = SidecarDock.new()
 	add_node(dock)
 	dock.show_state(SidecarLink.State.STARTING, "starting")
-	var log: RichTextLabel = dock.find_children("", "RichTextLabel", true, false)[0]
-	check_equal(log.get_parsed_text().strip_edges(), "starting")
+	var shown: RichTextLabel = dock.find_children("", "RichTextLabel", true, false)[0]
+	check_equal(shown.get_parsed_text().strip_edges(), "starting")
 
 
 func _put_program(file: String, script: String) -> String:

@@ -96,10 +96,10 @@ static func describe_missing(
 ) -> String:
 	if not wish.is_empty():
 		var path: String = locate(wish, folder)
-		var problem: String = "is not there: mend or clear the setting"
+		var fault: String = "is not there: mend or clear the setting"
 		if DirAccess.dir_exists_absolute(path):
-			problem = "is a folder: give the program itself"
-		return "navserver/sidecar/program is %s, which %s" % [path, problem]
+			fault = "is a folder: give the program itself"
+		return "navserver/sidecar/program is %s, which %s" % [path, fault]
 	return (
 		"no navserver program in the project's .venv or on PATH: run `pip install navserver`,"
 		+ " or set navserver/sidecar/program in the settings of the editor or of the project"
