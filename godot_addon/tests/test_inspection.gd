@@ -174,7 +174,9 @@ func test_rates() -> void:
 func test_the_debugger_s_tables_show_whole_names_and_no_bars_in_a_usual_window() -> void:
 	var tab: DebuggerTab = DebuggerTab.new()
 	add_node(tab)
-	var row: Dictionary = {"node": "/root/Main/NavServerMap2D", "cells": Rect2i(0, 0, 4096, 4096)}
+	var row: Dictionary = {
+		"node": "%s/Main/NavServerMap2D" % tree.root.get_path(), "cells": Rect2i(0, 0, 4096, 4096)
+	}
 	row.merge({"version": 12, "state": "ready"})
 	var report: Dictionary = {"state": "READY", "reason": "connected", "waiting_here": 0}
 	report.merge({"left_out": 0, "open": [], "ended": [], "maps": [row], "crowds": [], "queue": {}})
