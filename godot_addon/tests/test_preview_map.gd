@@ -80,6 +80,27 @@ func test_another_scene_can_be_taken_after_a_layer_was_freed() -> void:
 	check(not _map.is_there())
 
 
+func test_what_is_no_layer_of_the_map_any_more_is_not_watched() -> void:
+	var other: TileMapLayer = TileMaps.layer(["#...."], TileMaps.tile_set())
+	_root.add_child(other)
+	_map.refresh()
+	other.enabled = false
+	# The change itself was still told of.
+	await tree.process_frame
+	_map.refresh()
+	var told: Array[bool] = []
+	_map.outdated.connect(told.append.bind(true))
+	other.changed.emit()
+	check(told.is_empty(), "a layer that left")
+	_layer.changed.emit()
+	check_equal(told.size(), 1)
+	_map.set_root(null)
+	_layer.changed.emit()
+	check_equal(told.size(), 1, "the whole scene left")
+	check(_map.layers.is_empty())
+	check(not _map.is_there())
+
+
 func test_a_map_node_that_a_script_frees_is_gone() -> void:
 	_layer.free()
 	var node: NavServerMap2D = NavServerMap2D.new()

@@ -126,7 +126,7 @@ def shown(
     project = make_project(godot, folder, "navserver", "probe", autostart=True)
     make_sidecar_program(project.folder)
     with editor(project, "preview") as running:
-        running.wait_for("PROBE hidden true false", 400.0)
+        running.wait_for("PROBE hidden true false 0", 400.0)
         running.process.wait(60)
         running.reader.join(10.0)
         lines = running.lines

@@ -70,7 +70,8 @@ func run() -> void:
 	_preview.call("set_shown", false)
 	await _wait(5)
 	var canvas: Variant = _preview.get("canvas")
-	print("PROBE hidden %s %s" % [canvas == null, _preview.is_processing()])
+	var layers: Array = (_preview.call("get_map") as RefCounted).get("layers")
+	print("PROBE hidden %s %s %s" % [canvas == null, _preview.is_processing(), layers.size()])
 	_tree.quit()
 
 

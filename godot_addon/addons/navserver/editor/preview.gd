@@ -108,7 +108,9 @@ func set_shown(is_shown: bool) -> void:
 	else:
 		_supply.drop()
 		_root = null
+		_map.set_root(null)
 		_pairs.set_root(null)
+		_forget_map()
 		_requests = []
 		_before = []
 		canvas.queue_free()

@@ -53,8 +53,11 @@ var _stroke: Dictionary[Vector2i, int] = {}
 ## Takes a scene; null is none.
 func set_root(root: Node) -> void:
 	_watch_layers(false)
+	map = null
 	layers = []
+	profiles = []
 	layout = null
+	_table = null
 	_root = root
 	_settings = []
 	_blobs = []
@@ -67,7 +70,10 @@ func refresh() -> Change:
 	if _root == null:
 		problem = "no scene is open"
 		return Change.NONE
+	# Those that are found to have left are not listened to any more.
+	_watch_layers(false)
 	var settings: Array = _read_settings()
+	_watch_layers(true)
 	if settings != _settings:
 		_settings = settings
 		_read_all()
@@ -302,7 +308,6 @@ func _find_profiles() -> void:
 func _read_all() -> void:
 	problem = ""
 	layout = null
-	_watch_layers(true)
 	if layers.is_empty() and (map == null or not map.region.has_area()):
 		problem = "the scene has no TileMapLayer and no NavServerMap2D with a region"
 		return
