@@ -71,8 +71,8 @@ func _get_configuration_warnings() -> PackedStringArray:
 
 func _draw() -> void:
 	# While its corners are being dragged they need not make a polygon.
-	if Engine.is_editor_hint() and not Geometry2D.triangulate_polygon(_get_corners()).is_empty():
-		draw_colored_polygon(_get_corners(), Color(1.0, 0.3, 0.2, 0.3))
+	if Engine.is_editor_hint() and not Geometry2D.triangulate_polygon(get_corners()).is_empty():
+		draw_colored_polygon(get_corners(), Color(1.0, 0.3, 0.2, 0.3))
 
 
 ## Looks for a map after one has come or gone, unless it lies on one already; for [NavServerMap2D].
@@ -81,15 +81,16 @@ func follow_map() -> void:
 		_lay()
 
 
-func _is_laid() -> bool:
-	return is_instance_valid(_laid_on) and _laid_on.is_inside_tree()
-
-
-func _get_corners() -> PackedVector2Array:
+## Returns the corners of the polygon, else those of the rectangle, in this node's coordinates.
+func get_corners() -> PackedVector2Array:
 	if polygon.size() >= 3:
 		return polygon
 	var half: Vector2 = size / 2.0
 	return [-half, Vector2(half.x, -half.y), half, Vector2(-half.x, half.y)]
+
+
+func _is_laid() -> bool:
+	return is_instance_valid(_laid_on) and _laid_on.is_inside_tree()
 
 
 func _lay() -> void:
@@ -112,7 +113,7 @@ func _lay() -> void:
 		if found.global_transform.determinant() == 0.0:
 			return
 		var to_map: Transform2D = found.global_transform.affine_inverse() * global_transform
-		cells = found.get_cells_in_polygon(to_map * _get_corners())
+		cells = found.get_cells_in_polygon(to_map * get_corners())
 	found.set_obstacle(self, cells, nav_class)
 
 

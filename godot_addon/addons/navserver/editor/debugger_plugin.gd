@@ -57,11 +57,6 @@ func close() -> void:
 	_tabs.clear()
 
 
-## Returns the tabs by their session; for tests.
-func get_tabs() -> Dictionary[int, DebuggerTab]:
-	return _tabs
-
-
 func _tell(is_listening: bool, session_id: int) -> void:
 	var session: EditorDebuggerSession = get_session(session_id)
 	if session != null and session.is_active():

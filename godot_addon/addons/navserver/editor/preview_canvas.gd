@@ -26,8 +26,6 @@ const _PATH_WIDTH: float = 3.0
 ## Whether paths, and paths pulled straight, are drawn.
 var shows_path: bool = true
 var shows_smoothed: bool = false
-## How often the preview was drawn.
-var draw_count: int = 0
 
 ## Expanded cells by order, what they cost from the start, and layers of the whole map.
 var order: PreviewRaster = PreviewRaster.new(PreviewRaster.Kind.ORDER)
@@ -150,11 +148,6 @@ func let_go() -> void:
 	_is_stroking = false
 
 
-## Tells whether a marker is being dragged.
-func is_dragging() -> bool:
-	return _taken >= 0
-
-
 ## Returns which pixels of the screen show the canvas.
 func get_screen_rect() -> Rect2i:
 	return Rect2i(get_global_rect())
@@ -194,7 +187,6 @@ func _tell_dragged(point: Vector2) -> void:
 
 
 func _draw_lines() -> void:
-	draw_count += 1
 	for index: int in _before.size():
 		if _before[index] != null and index < _answers.size() and _answers[index] != null:
 			if _before[index].cells != _answers[index].cells:

@@ -29,7 +29,7 @@ func read(root: Node, map: NavServerMap2D) -> Array:
 func lay(to_cells: Transform2D, region: Rect2i) -> void:
 	classes.clear()
 	for obstacle: NavServerObstacle2D in _obstacles:
-		var corners: PackedVector2Array = _get_corners(obstacle)
+		var corners: PackedVector2Array = obstacle.get_corners()
 		corners = to_cells * (obstacle.global_transform * corners)
 		var box: Rect2 = Rect2(corners[0], Vector2.ZERO)
 		for corner: Vector2 in corners:
@@ -42,10 +42,3 @@ func lay(to_cells: Transform2D, region: Rect2i) -> void:
 					var cell: Vector2i = Vector2i(x, y)
 					var laid: int = classes.get(cell, 0)
 					classes[cell] = maxi(laid, obstacle.nav_class)
-
-
-static func _get_corners(obstacle: NavServerObstacle2D) -> PackedVector2Array:
-	if obstacle.polygon.size() >= 3:
-		return obstacle.polygon
-	var half: Vector2 = obstacle.size / 2.0
-	return [-half, Vector2(half.x, -half.y), half, Vector2(-half.x, half.y)]
