@@ -250,3 +250,9 @@ def test_what_is_drawn_of_a_map_goes_with_it(shown: dict[str, dict[str, Any]]) -
     # Nothing is told of a cell that lay under the mouse in another scene.
     assert shown["opened"]["drawn"]
     assert not shown["opened"]["cell"]
+
+
+def test_a_case_that_a_lost_sidecar_does_not_answer_is_told(
+    shown: dict[str, dict[str, Any]],
+) -> None:
+    assert shown["not saved"]["told"].startswith("res://lost.json was not saved")

@@ -31,6 +31,8 @@ var _tree: SceneTree
 var _preview: Node = null
 # An answer that was cut short was shown while a marker was last dragged.
 var _was_coarse: bool = false
+# What came of saving a case while the sidecar was lost.
+var _told: String = ""
 
 
 func _init(tree: SceneTree) -> void:
@@ -384,6 +386,9 @@ func _lose_sidecar() -> void:
 	var from: Vector2 = _take(true)
 	await _wait(2)
 	_push_motion(from.lerp(_at(Vector2i(11, 5)), 0.5))
+	var export: RefCounted = _preview.get("_export")
+	export.connect(&"told", _note_told)
+	_preview.call("save_case", "res://lost.json")
 	# OS.kill() would also wait for it, which is the addon's to do.
 	OS.execute("kill", ["-KILL", str(int(fields["pid"]))])
 	for step: int in 20:
@@ -397,7 +402,13 @@ func _lose_sidecar() -> void:
 			return now["pid"] != fields["pid"] and _preview.call("is_settled")
 	)
 	await _wait(5)
+	export.disconnect(&"told", _note_told)
+	print("PROBE " + JSON.stringify({"step": "not saved", "told": _told}))
 	await _answered("restarted")
+
+
+func _note_told(text: String) -> void:
+	_told += text
 
 
 ## Returns what the connection file of the editor's sidecar says.

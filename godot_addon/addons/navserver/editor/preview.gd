@@ -277,6 +277,7 @@ func _on_map_left() -> void:
 	for request: PreviewRequest in _requests:
 		request.set_backend(null)
 	_inspector.set_backend(null)
+	_export.give_up("the sidecar has lost the map meanwhile; save it again")
 	_show_answers()
 
 

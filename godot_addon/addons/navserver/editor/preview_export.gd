@@ -10,7 +10,17 @@ const PreviewAnswer := preload("preview_answer.gd")
 const PreviewCanvas := preload("preview_canvas.gd")
 const PreviewCase := preload("preview_case.gd")
 const SidecarBackend := preload("../internal/sidecar_backend.gd")
+const SidecarRequests := preload("../internal/sidecar_requests.gd")
 const WorldState := preload("../internal/world_state.gd")
+
+# The case file that is being saved, empty if none is, and what it is about.
+var _case: String = ""
+var _backend: SidecarBackend = null
+var _world: WorldState = null
+var _query: Dictionary = {}
+var _parts: Array[Message] = []
+# Replies to what was asked before are dropped.
+var _round: int = 0
 
 
 ## Lets the user choose a file of a kind and hands its path to [param save].
@@ -42,52 +52,80 @@ func save_picture(canvas: PreviewCanvas, path: String) -> void:
 
 ## Saves a query, its map and what the sidecar answers to it now as a case file.
 func save_case(backend: SidecarBackend, world: WorldState, query: Dictionary, path: String) -> void:
+	give_up("another one is saved now")
+	_case = path
+	_backend = backend
+	_world = world
+	_query = query
+	_ask()
+
+
+## Nobody answers for the case that is being saved any more.
+func give_up(why: String) -> void:
+	if not _case.is_empty():
+		var path: String = _case
+		_forget()
+		told.emit("%s was not saved: %s" % [path, why])
+
+
+func _forget() -> void:
+	_case = ""
+	_backend = null
+	_world = null
+	_parts = []
+	_round += 1
+
+
+func _ask() -> void:
+	_parts = []
+	_round += 1
 	var classes: Message = Message.new("map_layer")
-	classes.header.merge({"world": world.name, "layer": "classes"})
+	classes.header.merge({"world": _world.name, "layer": "classes"})
 	var explored: Message = Message.new("explore")
-	explored.header.merge(query)
+	explored.header.merge(_query)
 	explored.header["arrays"] = []
 	var hashed: Message = Message.new("world_hash")
-	hashed.header["world"] = world.name
-	var parts: Array[Message] = []
+	hashed.header["world"] = _world.name
 	for question: Message in [classes, explored, hashed]:
-		backend.ask(
-			question,
-			func(reply: Message) -> void:
-				parts.append(reply)
-				if parts.size() == 3:
-					_write(parts, backend, world, query, path)
-		)
+		_backend.ask(question, _take.bind(_round))
 
 
-func _write(
-	parts: Array[Message],
-	backend: SidecarBackend,
-	world: WorldState,
-	query: Dictionary,
-	path: String
-) -> void:
-	var by_type: Dictionary[String, Message] = {}
-	for part: Message in parts:
-		by_type[part.get_type()] = part
-		if part.get_integer("version") != parts[0].get_integer("version"):
+func _take(reply: Message, round: int) -> void:
+	if round != _round:
+		return
+	if reply.is_error:
+		give_up(SidecarRequests.say_error(reply))
+		return
+	_parts.append(reply)
+	if _parts.size() < 3:
+		return
+	for part: Message in _parts:
+		if part.get_integer("version") != _parts[0].get_integer("version"):
 			# The map has changed meanwhile.
-			save_case(backend, world, query, path)
+			_ask()
 			return
-	var answer: PreviewAnswer = PreviewAnswer.new(by_type["explore"], query, false)
+	_write()
+	_forget()
+
+
+func _write() -> void:
+	var by_type: Dictionary[String, Message] = {}
+	for part: Message in _parts:
+		by_type[part.get_type()] = part
+	var answer: PreviewAnswer = PreviewAnswer.new(by_type["explore"], _query, false)
 	var problems: PackedStringArray = PackedStringArray()
 	var map_hash: String = by_type["world_hash"].get_text("hash")
 	var text: String = PreviewCase.write(
-		world, query, answer, by_type["map_layer"], map_hash, problems
+		_world, _query, answer, by_type["map_layer"], map_hash, problems
 	)
 	if text.is_empty():
 		told.emit("The case was not saved: %s" % problems[0])
 		return
-	var file: FileAccess = FileAccess.open(path, FileAccess.WRITE)
+	var file: FileAccess = FileAccess.open(_case, FileAccess.WRITE)
 	if file != null:
 		file.store_string(text)
 		file.close()
-	_tell_saved(path, OK if file != null else FileAccess.get_open_error())
+	_tell_saved(_case, OK if file != null else FileAccess.get_open_error())
 
 
 func _tell_saved(path: String, error: Error) -> void:
