@@ -125,7 +125,8 @@ func _start() -> void:
 		_link.start(command, _connection_file)
 
 
-## Shows the editor's setting; its file changes only where a user changes it.
+## Shows the editor's setting. Where the user has set none the editor keeps an empty one in its file
+## as long as it runs, which goes when it ends.
 func _declare_program() -> void:
 	var editor: EditorSettings = EditorInterface.get_editor_settings()
 	if not editor.has_setting(Settings.PROGRAM):
