@@ -135,7 +135,7 @@ func poll() -> void:
 		_take_line(line)
 	for line: String in _error_lines.read(_errors, not running):
 		_lines.append(line)
-		_last_error = line
+		_last_error = line.strip_edges()
 	if not running:
 		_take_end()
 	elif state == State.STARTING and _get_age_msec() > patience_msec:
@@ -265,7 +265,7 @@ class LineReader:
 		var line: String = (
 			bytes.get_string_from_utf8() if is_text else bytes.get_string_from_ascii()
 		)
-		line = line.strip_edges()
+		line = line.strip_edges(false)
 		if not line.is_empty():
 			lines.append(line)
 
