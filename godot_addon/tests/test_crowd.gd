@@ -1,6 +1,7 @@
 extends "test_case.gd"
 ## Crowds where there is no sidecar, and views.
 
+const MoverGround := preload("../addons/navserver/internal/mover_ground.gd")
 const MoverView := preload("../addons/navserver/internal/mover_view.gd")
 const MoverUnit := preload("../addons/navserver/internal/mover_unit.gd")
 const Message := preload("../addons/navserver/internal/message.gd")
@@ -138,6 +139,31 @@ func test_a_crowd_tells_of_its_units_once_it_is_back_in_the_tree() -> void:
 	check_equal(drawn.multimesh.visible_instance_count, 2)
 
 
+func test_room_for_many_is_looked_for_once() -> void:
+	var map: NavServerMap2D = NavServerMap2D.new()
+	map.region = Rect2i(0, 0, 60, 60)
+	add_node(map)
+	for x: int in range(3, 40, 4):
+		map.fill_solid_region(Rect2i(x, 0, 1, 60))
+	var profile: NavServerProfile = NavServerProfile.new()
+	profile.size = 4
+	var ground: CountingGround = CountingGround.new(map, profile)
+	var points: PackedVector2Array = PackedVector2Array()
+	for y: int in range(20, 40):
+		points.append(map.map_to_local(Vector2i(16, y)))
+	points.append(map.map_to_local(Vector2i(36, 10)))
+	points.append(map.map_to_local(Vector2i(50, 10)) + Vector2(3, 3))
+	var rooms: PackedVector2Array = ground.find_rooms(points)
+	check_equal(rooms.count(Vector2.INF), 20)
+	check_equal(map.local_to_map(rooms[20]).x, 40)
+	check_equal(rooms[21], points[21])
+	check(ground.count <= 3600, "looked at cells %d times" % ground.count)
+	# What was known then is not kept.
+	map.fill_solid_region(map.region, false)
+	check_equal(ground.find_rooms(points), points)
+	check_equal(ground.find_room(points[0]), points[0])
+
+
 func test_runs_of_a_view() -> void:
 	var picked: MoverView = _view_of([1, 2, 3, 4, 5]).pick([0, 2, 4, 5])
 	check_equal(picked.handles, PackedInt64Array([1, 2, 5]))
@@ -249,3 +275,14 @@ func test_units_of_a_crowd_that_is_not_there_are_left_out() -> void:
 	crowd.spawn([Vector2(72, 72)])
 	check((crowd.get_parent() as NavServerMap2D).set_state(state))
 	check_equal(crowd.get_unit_count(), 0)
+
+
+## Counts the cells that are looked at.
+class CountingGround:
+	extends MoverGround
+
+	var count: int = 0
+
+	func is_open(cell: Vector2i) -> bool:
+		count += 1
+		return super.is_open(cell)

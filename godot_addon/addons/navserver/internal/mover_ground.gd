@@ -12,6 +12,7 @@ const _GAP: float = 1e-3
 # A body that crosses more cells in one frame is not walking.
 const _CELLS_LIMIT: int = 256
 const _ROOM_SEARCH: int = 12
+const _NO_CELL: Vector2i = Vector2i.MAX
 
 ## The map.
 var map: NavServerMap2D
@@ -19,6 +20,12 @@ var map: NavServerMap2D
 var profile: NavServerProfile
 ## The map's world.
 var world: WorldState
+
+# What is known while rooms are looked for: of cells whether a body has room there; of inner ones
+# whether they are open, and which one was found closed last.
+var _has_room: Dictionary[Vector2i, bool] = {}
+var _is_open: Dictionary[Vector2i, bool] = {}
+var _last_closed: Vector2i = _NO_CELL
 
 
 ## Looks at a map for a profile.
@@ -50,33 +57,35 @@ func is_open(cell: Vector2i) -> bool:
 	return not is_inf(cost)
 
 
-## Tells whether a body may stand in a cell, with all the cells that a wide one covers.
-func has_room(cell: Vector2i) -> bool:
-	var size: int = 1 if profile == null else profile.size
-	if size == 1:
-		return is_open(cell)
-	var layout: TileLayout = world.layout
-	var inner: Vector2i = cell if layout == null else layout.to_inner(cell)
-	for y: int in size:
-		for x: int in size:
-			var other: Vector2i = inner + Vector2i(x, y)
-			if not is_open(other if layout == null else layout.to_outer(other)):
-				return false
-	return true
-
-
-## Returns the point if there is room in its cell, else the centre of a cell near it that has room;
-## the point where there is none.
-func find_place(point: Vector2) -> Vector2:
-	var place: Vector2 = find_room(point)
-	return place if place.is_finite() else point
-
-
-## As [method find_place]; INF where no room is near.
+## Returns the point if there is room in its cell for the body, with all the cells that a wide one
+## covers, else the centre of a cell near it that has room; INF where no room is near.
 func find_room(point: Vector2) -> Vector2:
-	var cell: Vector2i = map.local_to_map(point)
-	if not map.is_known() or has_room(cell):
-		return point
+	return find_rooms([point])[0]
+
+
+## As [method find_room], for many points: what is found out of a cell serves all of them.
+func find_rooms(points: PackedVector2Array) -> PackedVector2Array:
+	var found: PackedVector2Array = points.duplicate()
+	if not map.is_known():
+		return found
+	var rooms: Dictionary[Vector2i, Vector2i] = {}
+	for index: int in points.size():
+		var cell: Vector2i = map.local_to_map(points[index])
+		if cell not in rooms:
+			rooms[cell] = _find_cell_with_room(cell)
+		if rooms[cell] == _NO_CELL:
+			found[index] = Vector2.INF
+		elif rooms[cell] != cell:
+			found[index] = map.map_to_local(rooms[cell])
+	_has_room.clear()
+	_is_open.clear()
+	_last_closed = _NO_CELL
+	return found
+
+
+func _find_cell_with_room(cell: Vector2i) -> Vector2i:
+	if _has_room_in(cell):
+		return cell
 	for away: int in range(1, _ROOM_SEARCH + 1):
 		for along: int in range(-away, away + 1):
 			for near: Vector2i in (
@@ -88,9 +97,35 @@ func find_room(point: Vector2) -> Vector2:
 				]
 				as Array[Vector2i]
 			):
-				if has_room(near):
-					return map.map_to_local(near)
-	return Vector2.INF
+				if _has_room_in(near):
+					return near
+	return _NO_CELL
+
+
+func _has_room_in(cell: Vector2i) -> bool:
+	if cell not in _has_room:
+		_has_room[cell] = _look_for_room(cell)
+	return _has_room[cell]
+
+
+func _look_for_room(cell: Vector2i) -> bool:
+	var size: int = 1 if profile == null else profile.size
+	if size == 1:
+		return is_open(cell)
+	var layout: TileLayout = world.layout
+	var inner: Vector2i = cell if layout == null else layout.to_inner(cell)
+	# What was in the way of a body beside this one mostly is in its way, too.
+	if Rect2i(inner, Vector2i(size, size)).has_point(_last_closed):
+		return false
+	for y: int in range(inner.y, inner.y + size):
+		for x: int in range(inner.x, inner.x + size):
+			var other: Vector2i = Vector2i(x, y)
+			if other not in _is_open:
+				_is_open[other] = is_open(other if layout == null else layout.to_outer(other))
+			if not _is_open[other]:
+				_last_closed = other
+				return false
+	return true
 
 
 ## Returns as much of a motion as leads into no wall: along a wall it slides. Who is in a wall

@@ -65,15 +65,17 @@ func _init(the_node: Node) -> void:
 func add(points: PackedVector2Array, kind: MoverUnit.Kind) -> PackedInt64Array:
 	var ids: PackedInt64Array = PackedInt64Array()
 	ids.resize(points.size())
+	var places: PackedVector2Array = kind.ground.find_rooms(points)
 	for index: int in points.size():
 		var unit: MoverUnit = MoverUnit.new()
 		unit.kind = kind
-		unit.position = kind.ground.find_place(points[index])
+		unit.is_left_out = not places[index].is_finite()
+		unit.position = points[index] if unit.is_left_out else places[index]
 		ids[index] = _next_id
 		_units[_next_id] = unit
 		_next_id += 1
 	if _is_live():
-		_send_units(ids)
+		_send_units(ids, true)
 	else:
 		view = null
 	return ids
@@ -476,43 +478,75 @@ static func _add_handles(message: Message, handles: PackedInt64Array) -> void:
 	message.add_array("handles", "i64", str(handles.size()), handles.to_byte_array())
 
 
-func _send_units(ids: PackedInt64Array) -> void:
+## Makes movers of units; [param are_looked_at] tells that room was just looked for where they are.
+func _send_units(ids: PackedInt64Array, are_looked_at: bool = false) -> void:
 	var by_kind: Dictionary[MoverUnit.Kind, PackedInt64Array] = {}
-	var without_room: PackedInt64Array = PackedInt64Array()
 	for id: int in ids:
-		var unit: MoverUnit = _units[id]
-		var kind: MoverUnit.Kind = unit.kind
-		# The map may have changed since it was there.
-		var point: Vector2 = table.world.bring_inside([unit.position])[0]
-		point = kind.ground.find_room(point)
-		# For one in a wall the sidecar would refuse all.
-		unit.is_left_out = not point.is_finite()
-		if unit.is_left_out:
-			without_room.append(id)
-			continue
-		unit.position = point
+		var kind: MoverUnit.Kind = _units[id].kind
 		if kind not in by_kind:
 			by_kind[kind] = PackedInt64Array()
 		by_kind[kind].append(id)
-	_complain_of_walls(without_room)
+	var without_room: PackedInt64Array = PackedInt64Array()
 	for kind: MoverUnit.Kind in by_kind:
-		var points: PackedVector2Array = PackedVector2Array()
-		var units: Array[MoverUnit] = []
-		for id: int in by_kind[kind]:
-			units.append(_units[id])
-			points.append(_units[id].position)
-		var message: Message = Message.new("movers_add")
-		message.header["space"] = "world"
-		message.header.merge(kind.properties)
-		message.header.merge(kind.ground.describe())
-		message.add_array("positions", "f32", "%dx2" % points.size(), points.to_byte_array())
-		var there: MoverTable = table
-		var added: PackedInt64Array = by_kind[kind]
-		# The group lives until it is told: whoever is made for nobody has to go again.
-		table.ask(
-			message,
-			func(reply: Message) -> void: _take_handles(reply, there, added, units, kind, points)
-		)
+		var places: PackedVector2Array = _find_places(kind, by_kind[kind], are_looked_at)
+		var added: PackedInt64Array = PackedInt64Array()
+		for index: int in places.size():
+			var id: int = by_kind[kind][index]
+			# For one in a wall the sidecar would refuse all.
+			_units[id].is_left_out = not places[index].is_finite()
+			if _units[id].is_left_out:
+				without_room.append(id)
+			else:
+				_units[id].position = places[index]
+				added.append(id)
+		if not added.is_empty():
+			_send_alike(kind, added)
+	_complain_of_walls(without_room)
+
+
+## Returns where units of one kind are to be on the map as it is by now; INF where no room is near.
+func _find_places(
+	kind: MoverUnit.Kind, ids: PackedInt64Array, are_looked_at: bool
+) -> PackedVector2Array:
+	var here: PackedVector2Array = PackedVector2Array()
+	for id: int in ids:
+		here.append(_units[id].position)
+	var inside: PackedVector2Array = table.world.bring_inside(here.duplicate())
+	if not are_looked_at:
+		return kind.ground.find_rooms(inside)
+	# Only who was far off the map may have room elsewhere.
+	var others: PackedVector2Array = PackedVector2Array()
+	for index: int in ids.size():
+		if _units[ids[index]].is_left_out and inside[index] != here[index]:
+			others.append(inside[index])
+	others = kind.ground.find_rooms(others)
+	var next: int = 0
+	for index: int in ids.size():
+		if _units[ids[index]].is_left_out:
+			var is_other: bool = inside[index] != here[index]
+			inside[index] = others[next] if is_other else Vector2.INF
+			next += int(is_other)
+	return inside
+
+
+## Sends units of one kind, where they stand.
+func _send_alike(kind: MoverUnit.Kind, added: PackedInt64Array) -> void:
+	var points: PackedVector2Array = PackedVector2Array()
+	var units: Array[MoverUnit] = []
+	for id: int in added:
+		units.append(_units[id])
+		points.append(_units[id].position)
+	var message: Message = Message.new("movers_add")
+	message.header["space"] = "world"
+	message.header.merge(kind.properties)
+	message.header.merge(kind.ground.describe())
+	message.add_array("positions", "f32", "%dx2" % points.size(), points.to_byte_array())
+	var there: MoverTable = table
+	# The group lives until it is told: whoever is made for nobody has to go again.
+	table.ask(
+		message,
+		func(reply: Message) -> void: _take_handles(reply, there, added, units, kind, points)
+	)
 
 
 func _complain_of_walls(ids: PackedInt64Array) -> void:
