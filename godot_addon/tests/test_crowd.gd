@@ -139,6 +139,18 @@ func test_a_crowd_tells_of_its_units_once_it_is_back_in_the_tree() -> void:
 	check_equal(drawn.multimesh.visible_instance_count, 2)
 
 
+func test_ground_is_open_to_whom_the_sidecar_lets_in() -> void:
+	var map: NavServerMap2D = _make_crowd().get_parent()
+	var profile: NavServerProfile = NavServerProfile.new()
+	var ground: MoverGround = MoverGround.new(map, profile)
+	check(ground.is_open(Vector2i.ZERO))
+	profile.class_costs = {0: INF}
+	check(not ground.is_open(Vector2i.ZERO))
+	# Past the setter, which nobody else sees either.
+	profile.class_costs.erase(0)
+	check(not ground.is_open(Vector2i.ZERO))
+
+
 func test_room_for_many_is_looked_for_once() -> void:
 	var map: NavServerMap2D = NavServerMap2D.new()
 	map.region = Rect2i(0, 0, 60, 60)

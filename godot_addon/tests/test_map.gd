@@ -459,7 +459,7 @@ func test_weights_that_are_no_float32_are_refused() -> void:
 	var unfit: Dictionary[float, String] = {
 		1e39: "e+39", 1e-40: "e-40", -1.0: "-1", INF: "inf", NAN: "nan"
 	}
-	expect_errors(2 * unfit.size())
+	expect_errors(2 * unfit.size() + 4)
 	for weight: float in unfit:
 		map.set_point_weight_scale(cell, weight)
 		check_equal(map.get_point_weight_scale(cell), 3.4e38)
@@ -472,6 +472,20 @@ func test_weights_that_are_no_float32_are_refused() -> void:
 		state["format"] = "navserver-map-1"
 		check(not map.set_state(Msgpack.new().encode(state)))
 		check_equal(map.get_point_weight_scale(cell), 3.4e38)
+	# So are costs of classes.
+	var walker: NavServerProfile = NavServerProfile.new()
+	walker.class_costs = {0: INF, 1: 3.4e38, 2: 0.0}
+	for cost: float in [1e39, 1e-40, -1.0, NAN]:
+		walker.class_costs = {1: cost}
+		check_equal(walker.get_cost_table()[1], PackedFloat32Array([3.4e38])[0])
+	# Times a weight it may be more.
+	walker.class_costs = {0: 1e30}
+	map.fill_weight_scale_region(Rect2i(1, 0, 1, 2), 1e30)
+	var query: NavServerPathQuery = _query(map, Vector2i.ZERO, Vector2i(2, 0))
+	query.profile = walker
+	var result: NavServerPathResult = await map.find_path(query).wait()
+	check_equal(result.status, NavServerPathResult.Status.FOUND)
+	check(result.cost > 1e59 and result.cost < INF, "costs %s" % result.cost)
 
 
 func test_a_map_that_cannot_be_is_refused_with_a_remedy() -> void:

@@ -9,9 +9,12 @@ extends Resource
 ## walker, a boat and a tank share one map. Share one resource among all agents of a kind: with the
 ## sidecar a map takes 255 at a time.
 
-## Cost of entering a cell of a class (1 to 254), a number of 0 or more; [constant @GDScript.INF]
-## blocks. Classes that are not here cost 1. Class 255, solid, always blocks. Set it as a whole: the
-## profile does not see what is written into the dictionary.
+## Internal: no part of what this class offers.
+const Overrides := preload("internal/overrides.gd")
+
+## Cost of entering a cell of a class (1 to 254): 0, or a number from 1.2e-38 to 3.4e38;
+## [constant @GDScript.INF] blocks. Classes that are not here cost 1. Class 255, solid, always
+## blocks. Set it as a whole: the profile does not see what is written into the dictionary.
 @export var class_costs: Dictionary[int, float] = {}:
 	set = set_class_costs
 ## Side of the square body in cells; it is anchored at its top left cell. What is less than 1 counts
@@ -51,11 +54,13 @@ func get_cost_table() -> PackedFloat32Array:
 
 
 func _check(class_id: int, cost: float) -> bool:
-	if class_id >= 0 and class_id <= 254 and cost >= 0.0:
+	var is_cost: bool = cost == INF or Overrides.find_scale_problem(cost).is_empty()
+	if class_id >= 0 and class_id <= 254 and is_cost:
 		return true
 	var place: String = "NavServerProfile"
 	if not resource_path.is_empty():
 		place += " " + resource_path
-	var remedy: String = "give classes 0 to 254 costs of 0 or more, INF to block"
-	push_error("%s: class_costs[%d] is %s; %s" % [place, class_id, cost, remedy])
+	var told: String = String.num_scientific(cost)
+	var remedy: String = "give classes 0 to 254 costs of 0, or from 1.2e-38 to 3.4e38, INF to block"
+	push_error("%s: class_costs[%d] is %s; %s" % [place, class_id, told, remedy])
 	return false

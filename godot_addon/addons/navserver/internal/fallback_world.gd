@@ -152,6 +152,11 @@ class Searcher:
 		Vector2i(-1, -1),
 	]
 
+	# What a float32 holds; a class's cost times a cell's factor may be more.
+	const _GREATEST_COST: float = 3.4028234663852886e38
+	# The engine adds weights up in float32: no path comes to infinity with these.
+	const _GREATEST_WEIGHT: float = 1e30
+
 	## Name of the profile.
 	var profile: String
 
@@ -264,7 +269,7 @@ class Searcher:
 			for x: int in range(region.position.x, region.end.x):
 				var cell: Vector2i = Vector2i(x, y)
 				var cost: float = world.call("cost_of", cell, _costs, _size)
-				costs[_flat(cell)] = cost
+				costs[_flat(cell)] = cost if is_inf(cost) else minf(cost, _GREATEST_COST)
 				open[_flat(cell)] = 0 if is_inf(cost) else 1
 				if cost > 0.0:
 					_least = minf(_least, cost)
@@ -280,7 +285,8 @@ class Searcher:
 	func _set_cost(cell: Vector2i, cost: float) -> void:
 		_grid.set_point_solid(cell, is_inf(cost))
 		if not is_inf(cost):
-			_grid.set_point_weight_scale(cell, 1.0 if is_inf(_least) else cost / _least)
+			var weight: float = 1.0 if is_inf(_least) else minf(cost / _least, _GREATEST_WEIGHT)
+			_grid.set_point_weight_scale(cell, weight)
 
 	func _flat(cell: Vector2i) -> int:
 		var at: Vector2i = cell - _grid.region.position

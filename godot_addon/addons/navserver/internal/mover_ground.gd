@@ -21,6 +21,8 @@ var profile: NavServerProfile
 ## The map's world.
 var world: WorldState
 
+# What the world calls the profile; empty as long as nobody asked.
+var _profile_name: String = ""
 # What is known while rooms are looked for: of cells whether a body has room there; of inner ones
 # whether they are open, and which one was found closed last.
 var _has_room: Dictionary[Vector2i, bool] = {}
@@ -53,8 +55,10 @@ func is_open(cell: Vector2i) -> bool:
 		return false
 	if profile == null:
 		return true
-	var cost: float = profile.class_costs.get(class_id, 1.0)
-	return not is_inf(cost)
+	# What whoever finds the paths was told, which the dictionary may differ from.
+	if _profile_name.is_empty():
+		_profile_name = map.get_profile_name(profile)
+	return not is_inf(world.profiles[_profile_name][class_id])
 
 
 ## Returns the point if there is room in its cell for the body, with all the cells that a wide one

@@ -6,6 +6,7 @@ extends RefCounted
 const MoverGround := preload("mover_ground.gd")
 const MoverGroup := preload("mover_group.gd")
 const MoverUnit := preload("mover_unit.gd")
+const Overrides := preload("overrides.gd")
 
 const _HAS_GOAL: int = 1
 const _SPREADS: int = 2
@@ -157,7 +158,9 @@ func _read_profile(kind: Dictionary) -> bool:
 	var costs: PackedFloat64Array = bytes.to_float64_array()
 	var table: Dictionary[int, float] = {}
 	for index: int in costs.size():
-		if classes[index] == NavServerMap2D.SOLID or is_nan(costs[index]) or costs[index] < 0.0:
+		var cost: float = costs[index]
+		var is_cost: bool = cost == INF or Overrides.find_scale_problem(cost).is_empty()
+		if classes[index] == NavServerMap2D.SOLID or not is_cost:
 			return false
 		table[classes[index]] = costs[index]
 	var profile: NavServerProfile = NavServerProfile.new()
