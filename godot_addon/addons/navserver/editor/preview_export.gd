@@ -90,8 +90,8 @@ func _ask() -> void:
 		_backend.ask(question, _take.bind(_round))
 
 
-func _take(reply: Message, round: int) -> void:
-	if round != _round:
+func _take(reply: Message, of_round: int) -> void:
+	if of_round != _round:
 		return
 	if reply.is_error:
 		give_up(SidecarRequests.say_error(reply))
