@@ -48,6 +48,8 @@ const DebugDrawing := preload("internal/debug_drawing.gd")
 ## Internal: no part of what this class offers.
 const MapFollower := preload("internal/map_follower.gd")
 ## Internal: no part of what this class offers.
+const NodeName := preload("internal/node_name.gd")
+## Internal: no part of what this class offers.
 const PathDrawing := preload("internal/path_drawing.gd")
 ## Internal: no part of what this class offers.
 const ReplyFacts := preload("internal/reply_facts.gd")
@@ -558,19 +560,13 @@ func _accept(
 	what: String, value: Variant, is_good: bool, remedy: String = "give finite numbers"
 ) -> bool:
 	if not is_good:
-		push_error("%s: %s is %s; %s" % [_get_own_name(), what, value, remedy])
+		push_error("%s: %s is %s; %s" % [NodeName.of(self), what, value, remedy])
 	return is_good
-
-
-func _get_own_name() -> String:
-	if is_inside_tree():
-		return str(get_path())
-	return "a NavServerAgent2D" if name.is_empty() else str(name)
 
 
 func _with_bit(what: String, number: int, bits: int, value: bool) -> int:
 	if number < 1 or number > 32:
-		push_error("%s: %s is %d; give 1 to 32" % [_get_own_name(), what, number])
+		push_error("%s: %s is %d; give 1 to 32" % [NodeName.of(self), what, number])
 		return bits
 	var bit: int = 1 << (number - 1)
 	return bits | bit if value else bits & ~bit

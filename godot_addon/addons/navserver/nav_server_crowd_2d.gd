@@ -77,6 +77,8 @@ const MoverGroup := preload("internal/mover_group.gd")
 ## Internal: no part of what this class offers.
 const MoverUnit := preload("internal/mover_unit.gd")
 ## Internal: no part of what this class offers.
+const NodeName := preload("internal/node_name.gd")
+## Internal: no part of what this class offers.
 const SidecarProcess := preload("internal/sidecar_process.gd")
 ## Internal: no part of what this class offers.
 const Settings := preload("internal/settings.gd")
@@ -350,7 +352,7 @@ func get_mover_group() -> MoverGroup:
 
 func _follow_map() -> bool:
 	if not is_inside_tree():
-		push_error("%s: is in no scene tree: add it first" % _get_own_name())
+		push_error("%s: is in no scene tree: add it first" % NodeName.of(self))
 		return false
 	var next: NavServerMap2D = NavServerAgent2D.find_map(self, map) if _is_map_open() else _found
 	if next != _found:
@@ -364,12 +366,6 @@ func _follow_map() -> bool:
 		_has_complained = true
 		push_error("%s has no map. %s" % [get_path(), NavServerAgent2D.describe_maps(self)])
 	return next != null
-
-
-func _get_own_name() -> String:
-	if is_inside_tree():
-		return str(get_path())
-	return "a NavServerCrowd2D" if name.is_empty() else str(name)
 
 
 func _leave_map() -> void:
@@ -429,7 +425,7 @@ func _are_known(options: Dictionary) -> bool:
 			push_error(
 				(
 					"%s: option %s is unknown; choose among %s"
-					% [_get_own_name(), option, ", ".join(_OPTIONS)]
+					% [NodeName.of(self), option, ", ".join(_OPTIONS)]
 				)
 			)
 			return false
@@ -437,14 +433,14 @@ func _are_known(options: Dictionary) -> bool:
 		if str(option) == "profile":
 			if value != null and value is not NavServerProfile:
 				push_error(
-					"%s: option profile is %s; give a NavServerProfile" % [_get_own_name(), value]
+					"%s: option profile is %s; give a NavServerProfile" % [NodeName.of(self), value]
 				)
 				return false
 		elif not _is_amount(value) and not (value is int and str(option) in ["layers", "mask"]):
 			push_error(
 				(
 					"%s: option %s is %s; give a finite number of 0 or more"
-					% [_get_own_name(), option, value]
+					% [NodeName.of(self), option, value]
 				)
 			)
 			return false
@@ -461,7 +457,7 @@ func _are_possible(options: Dictionary) -> bool:
 			push_error(
 				(
 					"%s: %s is %s px; give %s px at most, which are %d cells of the map"
-					% [_get_own_name(), option, value, _MOST[option] * cell, _MOST[option]]
+					% [NodeName.of(self), option, value, _MOST[option] * cell, _MOST[option]]
 				)
 			)
 			return false
@@ -479,7 +475,7 @@ static func _is_amount(value: Variant) -> bool:
 func _are_places(what: String, points: PackedVector2Array) -> bool:
 	for point: Vector2 in points:
 		if not point.is_finite():
-			push_error("%s: %s has %s; give finite numbers" % [_get_own_name(), what, point])
+			push_error("%s: %s has %s; give finite numbers" % [NodeName.of(self), what, point])
 			return false
 	return true
 
@@ -490,7 +486,7 @@ func _is_one_each(what: String, points: PackedVector2Array, ids: PackedInt64Arra
 	push_error(
 		(
 			"%s: %s has %d entries for %d units; give each unit one"
-			% [_get_own_name(), what, points.size(), ids.size()]
+			% [NodeName.of(self), what, points.size(), ids.size()]
 		)
 	)
 	return false

@@ -32,6 +32,8 @@ const MapWorld := preload("internal/map_world.gd")
 ## Internal: no part of what this class offers.
 const MoverTable := preload("internal/mover_table.gd")
 ## Internal: no part of what this class offers.
+const NodeName := preload("internal/node_name.gd")
+## Internal: no part of what this class offers.
 const Overrides := preload("internal/overrides.gd")
 ## Internal: no part of what this class offers.
 const SavedMap := preload("internal/saved_map.gd")
@@ -83,7 +85,7 @@ const _NO_CORNERS: AStarGrid2D.DiagonalMode = AStarGrid2D.DIAGONAL_MODE_ONLY_IF_
 	set(value):
 		if value < 0 or value >= AStarGrid2D.DIAGONAL_MODE_MAX:
 			push_error(
-				"%s: diagonal_mode is %d; give one of AStarGrid2D's" % [_get_own_name(), value]
+				"%s: diagonal_mode is %d; give one of AStarGrid2D's" % [NodeName.of(self), value]
 			)
 			return
 		diagonal_mode = value
@@ -406,7 +408,7 @@ func set_state(state: PackedByteArray) -> bool:
 	if problem.is_empty():
 		problem = saved.give_overrides(_world.overrides)
 	if not problem.is_empty():
-		push_error("%s: set_state: %s; give what get_state returned" % [_get_own_name(), problem])
+		push_error("%s: set_state: %s; give what get_state returned" % [NodeName.of(self), problem])
 		return false
 	for cell: Vector2i in before + _world.overrides.get_cells():
 		_mark(cell)
@@ -527,7 +529,7 @@ func _warn(problems: PackedStringArray) -> void:
 	for problem: String in problems:
 		if problem not in _told:
 			_told[problem] = true
-			push_warning("%s: %s" % [_get_own_name(), problem])
+			push_warning("%s: %s" % [NodeName.of(self), problem])
 
 
 func _read_table(layers: Array[TileMapLayer]) -> TileTable:
@@ -538,17 +540,13 @@ func _refuse(reason: String) -> void:
 	if reason == _refusal:
 		return
 	_refusal = reason
-	push_error("%s: %s" % [_get_own_name(), reason])
-
-
-func _get_own_name() -> NodePath:
-	return get_path() if is_inside_tree() else NodePath(name)
+	push_error("%s: %s" % [NodeName.of(self), reason])
 
 
 func _check_scale(weight_scale: float) -> bool:
 	var problem: String = Overrides.find_scale_problem(weight_scale)
 	if not problem.is_empty():
-		push_error("%s: weight_scale %s" % [_get_own_name(), problem])
+		push_error("%s: weight_scale %s" % [NodeName.of(self), problem])
 	return problem.is_empty()
 
 
@@ -563,7 +561,7 @@ func _clip(cells: Rect2i) -> Rect2i:
 		if excess.is_empty():
 			return cells.intersection(extent)
 		# It may have more cells than could ever be gone through.
-		push_error("%s: nothing is filled, since %s" % [_get_own_name(), excess])
+		push_error("%s: nothing is filled, since %s" % [NodeName.of(self), excess])
 		return Rect2i()
 	# Its own area wraps at 32 bits.
 	if cells.size.x * cells.size.y <= _KEPT_LIMIT:
@@ -571,7 +569,7 @@ func _clip(cells: Rect2i) -> Rect2i:
 	push_error(
 		(
 			"%s: %s are more cells than a map without any keeps: paint tiles before, or set region"
-			% [_get_own_name(), cells]
+			% [NodeName.of(self), cells]
 		)
 	)
 	return Rect2i()

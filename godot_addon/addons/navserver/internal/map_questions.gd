@@ -3,6 +3,7 @@ extends RefCounted
 ## What a NavServerMap2D is asked: turns questions into jobs of its world.
 
 const MapWorld := preload("map_world.gd")
+const NodeName := preload("node_name.gd")
 const PathJob := preload("path_job.gd")
 const ReachableJob := preload("reachable_job.gd")
 
@@ -23,7 +24,7 @@ func find_path(query: NavServerPathQuery) -> NavServerPathRequest:
 	var request: NavServerPathRequest = NavServerPathRequest.new()
 	if query == null:
 		var reason: String = "query is null; give a NavServerPathQuery"
-		push_error("%s: find_path: %s" % [_get_name(), reason])
+		push_error("%s: find_path: %s" % [NodeName.of(_map), reason])
 		request.complete(
 			NavServerPathResult.without_path(NavServerPathResult.Status.FAILED, reason)
 		)
@@ -72,7 +73,7 @@ func find_reachable(
 ) -> Dictionary[Vector2i, float]:
 	var found: Dictionary[Vector2i, float] = {}
 	if is_nan(budget) or budget < 0.0:
-		push_error("%s: budget is %s; give a number of 0 or more" % [_get_name(), budget])
+		push_error("%s: budget is %s; give a number of 0 or more" % [NodeName.of(_map), budget])
 		return found
 	if not _map.is_in_boundsv(from):
 		return found
@@ -93,10 +94,6 @@ func find_reachable(
 	for cell: Vector2i in job.costs:
 		found[_world.layout.to_outer(cell)] = job.costs[cell]
 	return found
-
-
-func _get_name() -> String:
-	return str(_map.get_path()) if _map.is_inside_tree() else str(_map.name)
 
 
 func _get_deadline() -> int:

@@ -16,6 +16,7 @@ const MoverGround := preload("mover_ground.gd")
 const MoverTable := preload("mover_table.gd")
 const MoverUnit := preload("mover_unit.gd")
 const MoverView := preload("mover_view.gd")
+const NodeName := preload("node_name.gd")
 const WorldState := preload("world_state.gd")
 
 # The protocol's event kinds.
@@ -554,11 +555,7 @@ func _complain_of_walls(ids: PackedInt64Array) -> void:
 		push_error(
 			(
 				"%s: %d units would stand deep in walls, the first is %d: teleport or remove them"
-				% [
-					node.get_path() if node.is_inside_tree() else NodePath(node.name),
-					ids.size(),
-					ids[0]
-				]
+				% [NodeName.of(node), ids.size(), ids[0]]
 			)
 		)
 
