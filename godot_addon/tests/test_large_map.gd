@@ -102,3 +102,19 @@ func test_of_a_map_that_is_too_large_nothing_is_filled() -> void:
 	map.region = Rect2i(0, 0, 4, 4)
 	map.fill_solid_region(Rect2i(0, 0, 300, 300))
 	check(map.is_point_solid(Vector2i(3, 3)))
+
+
+func test_a_region_whose_cells_have_no_numbers_is_refused() -> void:
+	expect_errors(2)
+	for place: Vector2i in (
+		[Vector2i(2_147_483_640, 0), Vector2i(0, -1_073_741_825)] as Array[Vector2i]
+	):
+		var map: NavServerMap2D = NavServerMap2D.new()
+		map.region = Rect2i(place, Vector2i(20, 20))
+		add_node(map)
+		await tree.process_frame
+		var request: NavServerPathRequest = map.find_path(NavServerPathQuery.new())
+		var result: NavServerPathResult = await request.wait()
+		check_equal(result.status, NavServerPathResult.Status.FAILED)
+		check_contains(result.reason, "region is ")
+		check_contains(result.reason, "within cells -2^30 to 2^30")

@@ -103,3 +103,8 @@ func test_cells_without_a_layer() -> void:
 	check_equal(layout.transform * Vector2(2, 3), Vector2(25, 70))
 	check_equal(layout.cell_at(Vector2(29.9, 79.9)), Vector2i(2, 3))
 	check_equal(layout.cell_at(Vector2(-0.1, -0.1)), Vector2i(-1, -1))
+	for size: Vector2 in [Vector2(1e-30, 16), Vector2(16, 1e30)] as Array[Vector2]:
+		var problem: String = TileLayout.new(null, size).problem
+		check_contains(problem, "cell_size is (1")
+		check_contains(problem, "from 1e-5 to 1e6")
+	check_equal(TileLayout.new(null, Vector2(1e-5, 1e6)).problem, "")

@@ -16,6 +16,8 @@ const _NO_CELLS: String = "the map has no cells: paint tiles, or set region"
 # So many cells are read at once by whoever asks before the first frame has ended.
 const _SMALL: int = 1 << 14
 const _NEVER: int = 1 << 62
+# Cells are numbered so far.
+const _FURTHEST: int = 1 << 30
 
 ## The world as the backends know it.
 var state: WorldState = WorldState.new()
@@ -333,6 +335,11 @@ func _find_problem(cells: Rect2i) -> String:
 	var excess: String = WorldState.find_excess(cells.size)
 	if not excess.is_empty():
 		return excess
+	# In 64 bits: a rectangle at the end of its numbers wraps.
+	for axis: int in 2:
+		var first: int = cells.position[axis]
+		if first < -_FURTHEST or first + cells.size[axis] > _FURTHEST:
+			return "region is %s: give one within cells -2^30 to 2^30" % cells
 	# TileMapLayers keep coordinates in 16 bits and wrap beyond them without a word.
 	# Such a tile would count within a region that does not have it.
 	if not Rect2i(-32768, -32768, 65536, 65536).encloses(_reader.reach):

@@ -9,6 +9,10 @@ extends RefCounted
 # Whether the column and the row of a cell are odd.
 const _PARITIES: Array[Vector2i] = [Vector2i(0, 0), Vector2i(1, 0), Vector2i(0, 1), Vector2i(1, 1)]
 
+# What a side of a cell may be without a layer.
+const _LEAST_SIDE: float = 1e-5
+const _GREATEST_SIDE: float = 1e6
+
 ## Why the cells are no grid; empty if they are.
 var problem: String = ""
 ## From an inner cell to its centre, in the layer's coordinates.
@@ -29,6 +33,12 @@ func _init(layer: TileMapLayer, cell_size: Vector2 = Vector2(16.0, 16.0)) -> voi
 	if layer == null:
 		if not (cell_size.is_finite() and cell_size.x > 0.0 and cell_size.y > 0.0):
 			problem = "cell_size is %s: give two numbers above 0" % cell_size
+			return
+		# Beyond, the area of a cell would be 0 or infinite in float32, and points have no cells.
+		if cell_size != cell_size.clampf(_LEAST_SIDE, _GREATEST_SIDE):
+			var width: String = String.num_scientific(cell_size.x)
+			var height: String = String.num_scientific(cell_size.y)
+			problem = "cell_size is (%s, %s): give two numbers from 1e-5 to 1e6" % [width, height]
 			return
 		_set_axes(cell_size / 2.0, Vector2(cell_size.x, 0.0), Vector2(0.0, cell_size.y))
 		return
