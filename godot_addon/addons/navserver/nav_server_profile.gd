@@ -54,8 +54,7 @@ func get_cost_table() -> PackedFloat32Array:
 
 
 func _check(class_id: int, cost: float) -> bool:
-	var is_cost: bool = cost == INF or Overrides.find_scale_problem(cost).is_empty()
-	if class_id >= 0 and class_id <= 254 and is_cost:
+	if class_id >= 0 and class_id <= 254 and Overrides.is_cost(cost):
 		return true
 	var place: String = "NavServerProfile"
 	if not resource_path.is_empty():

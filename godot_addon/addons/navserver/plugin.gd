@@ -66,8 +66,9 @@ func _process(_delta: float) -> void:
 
 func _run_scene(_scene: String, args: PackedStringArray) -> PackedStringArray:
 	var told: PackedStringArray = args.duplicate()
-	if not Settings.get_editor_program().is_empty():
-		told.append(Settings.PROGRAM_ARGUMENT + Settings.get_editor_program())
+	var program: String = Settings.get_editor_program()
+	if not program.is_empty():
+		told.append(Settings.PROGRAM_ARGUMENT + program)
 	if _link.state != SidecarLink.State.OFF and not _connection_file.is_empty():
 		told.append(Settings.FILE_ARGUMENT + _connection_file)
 	return told

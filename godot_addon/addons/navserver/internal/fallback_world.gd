@@ -7,6 +7,7 @@ extends RefCounted
 
 const Heap := preload("heap.gd")
 const Islands := preload("islands.gd")
+const Overrides := preload("overrides.gd")
 const TileTable := preload("tile_table.gd")
 const WorldState := preload("world_state.gd")
 
@@ -152,8 +153,6 @@ class Searcher:
 		Vector2i(-1, -1),
 	]
 
-	# What a float32 holds; a class's cost times a cell's factor may be more.
-	const _GREATEST_COST: float = 3.4028234663852886e38
 	# The engine adds weights up in float32: no path comes to infinity with these.
 	const _GREATEST_WEIGHT: float = 1e30
 
@@ -269,7 +268,8 @@ class Searcher:
 			for x: int in range(region.position.x, region.end.x):
 				var cell: Vector2i = Vector2i(x, y)
 				var cost: float = world.call("cost_of", cell, _costs, _size)
-				costs[_flat(cell)] = cost if is_inf(cost) else minf(cost, _GREATEST_COST)
+				# A class's cost times a cell's factor may be more than a float32 holds.
+				costs[_flat(cell)] = cost if is_inf(cost) else minf(cost, Overrides.GREATEST_SCALE)
 				open[_flat(cell)] = 0 if is_inf(cost) else 1
 				if cost > 0.0:
 					_least = minf(_least, cost)

@@ -5,7 +5,8 @@ const WorldState := preload("world_state.gd")
 
 # Whoever finds the paths keeps factors as float32: one beyond the greatest would be infinite there,
 # and one of less than the least normal number loses its digits.
-const _GREATEST_SCALE: float = 3.4028234663852886e38
+## The greatest number that a cost, or a factor of one, may be.
+const GREATEST_SCALE: float = 3.4028234663852886e38
 const _LEAST_SCALE: float = 1.1754943508222875e-38
 
 ## Cells that are solid or walkable whatever their tile says.
@@ -35,10 +36,15 @@ func get_class_of(cell: Vector2i, tile: int) -> int:
 
 ## Returns why a cell's cost cannot be multiplied by a number, with the remedy; nothing if it can.
 static func find_scale_problem(scale: float) -> String:
-	if scale == 0.0 or scale >= _LEAST_SCALE and scale <= _GREATEST_SCALE:
+	if scale == 0.0 or scale >= _LEAST_SCALE and scale <= GREATEST_SCALE:
 		return ""
 	var told: String = String.num_scientific(scale)
 	return "is %s; give 0, or a number from 1.2e-38 to 3.4e38" % told
+
+
+## Tells whether a class may cost so much; INF blocks.
+static func is_cost(cost: float) -> bool:
+	return cost == INF or find_scale_problem(cost).is_empty()
 
 
 ## Returns by what the cost of a cell is multiplied.

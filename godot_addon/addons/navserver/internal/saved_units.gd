@@ -158,9 +158,7 @@ func _read_profile(kind: Dictionary) -> bool:
 	var costs: PackedFloat64Array = bytes.to_float64_array()
 	var table: Dictionary[int, float] = {}
 	for index: int in costs.size():
-		var cost: float = costs[index]
-		var is_cost: bool = cost == INF or Overrides.find_scale_problem(cost).is_empty()
-		if classes[index] == NavServerMap2D.SOLID or not is_cost:
+		if classes[index] == NavServerMap2D.SOLID or not Overrides.is_cost(costs[index]):
 			return false
 		table[classes[index]] = costs[index]
 	var profile: NavServerProfile = NavServerProfile.new()

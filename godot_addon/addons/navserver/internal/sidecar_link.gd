@@ -132,8 +132,10 @@ func poll(deadline_usec: int, is_waiting: bool = false) -> void:
 			connect_to(process.port, process.token)
 		elif process.state == SidecarProcess.State.ENDED:
 			_take_end_of_process()
-		elif state == State.STARTING and not process.describe_wait().is_empty():
-			_set_state(State.STARTING, process.describe_wait())
+		elif state == State.STARTING:
+			var wait: String = process.describe_wait()
+			if not wait.is_empty():
+				_set_state(State.STARTING, wait)
 	if state == State.OFF or state == State.STARTING:
 		return
 	if not _is_attached:
