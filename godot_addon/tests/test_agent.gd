@@ -525,12 +525,10 @@ func test_a_rebuilt_map_that_others_take_over_is_a_changed_one_yet() -> void:
 
 
 ## Walks to the other room while something happens in each frame; tells how often a path came.
-func _walk_while(
-	policy: NavServerAgent2D.RepathPolicy, happening: Callable, speed: float = 120.0
-) -> int:
+func _walk_while(policy: NavServerAgent2D.RepathPolicy, happening: Callable) -> int:
 	_told.clear()
 	var walker: Walker = _walker(Vector2i(1, 1))
-	walker.speed = speed
+	walker.speed = 120.0
 	walker.agent.repath_policy = policy
 	walker.agent.target_position = _map.map_to_local(Vector2i(7, 1))
 	await wait_until(

@@ -99,10 +99,8 @@ func _count_movers() -> int:
 	return _map.get_movers().get_avoiders(_map).count_movers()
 
 
-func test_two_who_meet_change_places() -> void:
-	var left: NavServerAgent2D = _make_agent(Vector2i(2, 3))
-	var right: NavServerAgent2D = _make_agent(Vector2i(12, 3))
-	await wait_until(func() -> bool: return _count_movers() == 2, 20.0, "for movers")
+## Sends two, who stand at either end of the row, to where the other one is.
+func _let_change_places(left: NavServerAgent2D, right: NavServerAgent2D) -> void:
 	left.target_position = _at(Vector2i(12, 3))
 	right.target_position = _at(Vector2i(2, 3))
 	await wait_until(
@@ -110,8 +108,15 @@ func test_two_who_meet_change_places() -> void:
 		30.0,
 		"for both to arrive"
 	)
-	check_equal(_in_walls, 0, "positions in walls")
 	check(_nearest > 2.0 * _RADIUS - 1.0, "they came as near as %.2f px" % _nearest)
+
+
+func test_two_who_meet_change_places() -> void:
+	var left: NavServerAgent2D = _make_agent(Vector2i(2, 3))
+	var right: NavServerAgent2D = _make_agent(Vector2i(12, 3))
+	await wait_until(func() -> bool: return _count_movers() == 2, 20.0, "for movers")
+	await _let_change_places(left, right)
+	check_equal(_in_walls, 0, "positions in walls")
 
 
 func test_they_go_on_without_the_sidecar() -> void:
@@ -226,15 +231,8 @@ func test_one_that_is_nowhere_or_too_fast_keeps_nobody_from_moving() -> void:
 	for frame: int in 2:
 		await tree.physics_frame
 	_body_of(odd).global_position = Vector2(NAN, 0.0)
-	left.target_position = _at(Vector2i(12, 3))
-	right.target_position = _at(Vector2i(2, 3))
-	await wait_until(
-		func() -> bool: return _is_near(left, Vector2i(12, 3)) and _is_near(right, Vector2i(2, 3)),
-		30.0,
-		"for both to arrive"
-	)
+	await _let_change_places(left, right)
 	check_equal(_count_movers(), 2)
-	check(_nearest > 2.0 * _RADIUS - 1.0, "they came as near as %.2f px" % _nearest)
 	_body_of(odd).global_position = _at(Vector2i(7, 1))
 	await wait_until(func() -> bool: return _count_movers() == 3, 20.0, "for it to come back")
 
@@ -253,14 +251,7 @@ func test_who_is_deep_in_walls_keeps_nobody_from_avoiding() -> void:
 	var left: NavServerAgent2D = _make_agent(Vector2i(2, 3))
 	var right: NavServerAgent2D = _make_agent(Vector2i(12, 3))
 	await wait_until(func() -> bool: return _count_movers() == 3, 20.0, "for movers")
-	left.target_position = _at(Vector2i(12, 3))
-	right.target_position = _at(Vector2i(2, 3))
-	await wait_until(
-		func() -> bool: return _is_near(left, Vector2i(12, 3)) and _is_near(right, Vector2i(2, 3)),
-		30.0,
-		"for both to arrive"
-	)
-	check(_nearest > 2.0 * _RADIUS - 1.0, "they came as near as %.2f px" % _nearest)
+	await _let_change_places(left, right)
 	_body_of(deep).global_position = _at(Vector2i(7, 1))
 	await wait_until(func() -> bool: return _count_movers() == 4, 20.0, "for it to come out")
 
